@@ -1,0 +1,47 @@
+# `make demo` and `make test` each work as the only command on a fresh machine with Python 3.11+.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+SHARED := $(wildcard ../shared/data)
+
+# Real data is used where it is present and never required.
+export DCRA_DATA ?= $(abspath $(SHARED))
+# Numba's cache does not notice an edit in an imported file: key it by what the kernels are.
+export NUMBA_CACHE_DIR ?= $(abspath $(VENV))/numba/$(shell cat src/dcra/_kernels/*.py | cksum | cut -d' ' -f1)
+
+.PHONY: demo test lint format clean
+
+demo: $(VENV)/.installed
+	$(BIN)/dcra demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.lint: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	@touch $@

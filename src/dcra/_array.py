@@ -1,0 +1,59 @@
+"""Array namespaces: the only importer of array-api-compat and array-api-extra."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+Array = Any
+"""An array of any supported library; shapes are stated in docstrings."""
+
+
+def is_array(x: object) -> bool:
+    """Whether `x` belongs to a library that speaks the array API (NumPy included)."""
+    return compat.is_array_api_obj(x)  # type: ignore[no-any-return]
+
+
+def is_numpy(x: object) -> bool:
+    return isinstance(x, np.ndarray)
+
+
+def namespace(*arrays: Array) -> Any:
+    """The array-API namespace shared by `arrays`."""
+    return compat.array_namespace(*arrays)
+
+
+def device_of(x: Array) -> Any:
+    return compat.device(x)
+
+
+def to_numpy(x: Array) -> np.ndarray[Any, Any]:
+    """A host copy (or view, where that is possible) of `x`."""
+    if isinstance(x, np.ndarray):
+        return x
+    if compat.is_torch_array(x):
+        return x.detach().cpu().numpy()  # type: ignore[no-any-return]
+    if compat.is_cupy_array(x):
+        return x.get()  # type: ignore[no-any-return]
+    if "array_api_strict" in sys.modules and type(x).__module__.startswith("array_api_strict"):
+        return np.asarray(compat.to_device(x, "cpu")._array)
+    return np.asarray(x)
+
+
+def from_numpy(x: np.ndarray[Any, Any], like: Array, dtype: Any = None) -> Array:
+    """`x` as an array of `like`'s library, on its device, in `dtype` (default: that of `like`)."""
+    xp = namespace(like)
+    return xp.asarray(x, dtype=like.dtype if dtype is None else dtype, device=device_of(like))
+
+
+def set_columns(x: Array, lo: int, hi: int, value: Array) -> Array:
+    """`x` with `x[..., lo:hi]` replaced by `value`; in place where the library allows it."""
+    if isinstance(x, np.ndarray):
+        x[..., lo:hi] = value
+        return x
+    import array_api_extra as xpx
+
+    return xpx.at(x)[..., lo:hi].set(value)

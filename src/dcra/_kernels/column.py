@@ -1,0 +1,48 @@
+"""The primitives all kernels are written on, for either store.
+
+grad(A, j, z, rows)             entry j of A' g(z), g the smoothed gradient of the losses
+trial(A, j, dx, z, rows, loss)  total loss after x_j += dx; `loss` is the total now
+shift(A, j, dx, z)              z += dx A_j
+length(A, j)                    entries stored in column j: the unit of work
+"""
+
+from numba.extending import overload
+
+from . import dense, sparse
+from .jit import OPTIONS
+from .store import Dense
+
+_INLINED = {**OPTIONS, "forceinline": True}
+
+
+def grad(A, j, z, rows):
+    return _module(A).grad(A, j, z, rows)
+
+
+def trial(A, j, dx, z, rows, loss):
+    return _module(A).trial(A, j, dx, z, rows, loss)
+
+
+def shift(A, j, dx, z):
+    _module(A).shift(A, j, dx, z)
+
+
+def length(A, j):
+    return _module(A).length(A, j)
+
+
+def _module(A):
+    return dense if isinstance(A, Dense) else sparse
+
+
+def _pick(name):
+    """The overload of a primitive: the store's type decides which module's function is compiled."""
+
+    def choose(A, *args):
+        return getattr(dense if A.instance_class is Dense else sparse, name)
+
+    return choose
+
+
+for _primitive in (grad, trial, shift, length):
+    overload(_primitive, jit_options=_INLINED, strict=False)(_pick(_primitive.__name__))

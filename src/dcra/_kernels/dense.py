@@ -1,0 +1,95 @@
+"""Loops over a dense column, cut into terms; the loss is chosen once per term, never per row."""
+
+import numpy as np
+
+from .jit import inline
+from .rows import (
+    capped_edge,
+    capped_grad,
+    capped_value,
+    clip,
+    curved_value,
+    logistic_grad,
+    logistic_value,
+    sharp_value,
+    table_grad,
+)
+from .store import CAPPED, LOGISTIC
+
+
+def grad(A, j, z, rows):
+    g = z.dtype.type(0)
+    for t in range(rows.kind.size):
+        lo, hi = rows.start[t], rows.start[t + 1]
+        a, w = A.cols[j, lo:hi], rows.weight[lo:hi]
+        g += _term_grad(rows.kind[t], rows.table[t], a, z[lo:hi], w)
+    return g
+
+
+def trial(A, j, dx, z, rows, loss):
+    loss = 0.0
+    for t in range(rows.kind.size):
+        lo, hi = rows.start[t], rows.start[t + 1]
+        a, w = A.cols[j, lo:hi], rows.weight[lo:hi]
+        loss += _term_value(rows.kind[t], rows.table[t], a, dx, z[lo:hi], w)
+    return loss
+
+
+def shift(A, j, dx, z):
+    a = A.cols[j]
+    for i in range(z.size):
+        z[i] += dx * a[i]
+
+
+def length(A, j):
+    return A.cols.shape[1]
+
+
+@inline
+def _term_grad(kind, p, a, z, w):
+    g = z.dtype.type(0)
+    slope, k, e, lo, hi = p[0], p[1], p[2], p[3], p[4]
+    if kind == LOGISTIC:
+        for i in range(z.size):
+            g += weigh(w, i, a[i] * logistic_grad(z[i], k, e))
+    elif kind == CAPPED:
+        edge = capped_edge(slope, k, hi)
+        for i in range(z.size):
+            g += weigh(w, i, a[i] * capped_grad(z[i], slope, edge, lo, hi))
+    elif e == 0:
+        for i in range(z.size):
+            g += weigh(w, i, a[i] * clip(z[i] * slope, lo, hi))
+    else:
+        for i in range(z.size):
+            g += weigh(w, i, a[i] * table_grad(z[i], slope, e, lo, hi))
+    return g
+
+
+@inline
+def _term_value(kind, p, a, dx, z, w):
+    f = z.dtype.type(0)
+    k, e, lo, hi = p[1], p[2], p[3], p[4]
+    if kind == LOGISTIC:
+        for i in range(z.size):
+            f += weigh(w, i, logistic_value(z[i] + dx * a[i], k, e))
+    elif kind == CAPPED:
+        for i in range(z.size):
+            f += weigh(w, i, capped_value(z[i] + dx * a[i], k, hi))
+    elif k > 0:
+        half_k, slope = z.dtype.type(0.5) * k, z.dtype.type(1) / k
+        for i in range(z.size):
+            f += weigh(w, i, curved_value(z[i] + dx * a[i], half_k, slope, e, lo, hi))
+    elif e > 0:
+        for i in range(z.size):
+            f += weigh(w, i, sharp_value(z[i] + dx * a[i], e, lo, hi))
+    else:
+        for i in range(z.size):
+            u = z[i] + dx * a[i]
+            f += weigh(w, i, max(lo * u, hi * u))
+    return np.float64(f)
+
+
+@inline
+def weigh(w, i, v):
+    """The weighted row; the test is the same for all rows, so the compiler moves it out of the loop."""
+    return w[i] * v if w.size else v

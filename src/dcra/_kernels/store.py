@@ -1,0 +1,126 @@
+"""The arrays that compiled loops see. Plain NumPy: building a model does not import Numba."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+TABLE, LOGISTIC, CAPPED = 0, 1, 2
+
+Array = NDArray[Any]
+
+
+class Dense(NamedTuple):
+    """A by columns: `cols` is A.T, (n, r), C-contiguous."""
+
+    cols: Array
+
+
+class Sparse(NamedTuple):
+    """A in CSC form with sorted row indices: ptr (n+1,) int64, idx (nnz,) int32, val (nnz,)."""
+
+    ptr: Array
+    idx: Array
+    val: Array
+
+
+class Rows(NamedTuple):
+    """Losses of the rows: term t owns rows start[t]:start[t+1].
+
+    start : (T+1,) int64;  kind : (T,) int64;  table : (T, 5), five numbers per term, by kind
+        TABLE     slope, k, e, lo, hi     g(z) = clip(soft(z, e) slope, lo, hi), slope = 1/(k + delta)
+        LOGISTIC  slope, a, s, 0, 0       s log(1 + exp(a z)), slope = s a^2 / 4
+        CAPPED    slope, reach, 0, lo, hi hi min(|z|, reach), slope = 1/delta, lo = -hi
+    weight : (r,) row weights w, or (0,) when all are one; a row's smoothed loss is w env_delta f
+    term : (r,) uint8, the term of each row
+    """
+
+    start: Array
+    kind: Array
+    table: Array
+    weight: Array
+    term: Array
+
+
+class Model(NamedTuple):
+    """sum_t f_t(Ax - b) + c'x; L[t, j] = sum of w_i A_ij^2 over the rows of term t.
+
+    Then sum_t slope_t L[t, j] bounds the curvature along x_j, for any smoothing.
+    """
+
+    A: Dense | Sparse
+    rows: Rows
+    c: Array
+    L: Array
+
+
+def column_norms(A: Dense | Sparse, start: Array, weight: Array) -> Array:
+    """Weighted squared column norms of each term, (T, n)."""
+    n = A.cols.shape[0] if isinstance(A, Dense) else A.ptr.size - 1
+    norms = np.empty((start.size - 1, n))
+    for t, (lo, hi) in enumerate(zip(start[:-1], start[1:], strict=True)):
+        if isinstance(A, Dense):
+            block = A.cols[:, lo:hi]
+            if weight.size:
+                norms[t] = np.einsum("ji,ji,i->j", block, block, weight[lo:hi])
+            else:
+                norms[t] = np.einsum("ji,ji->j", block, block)
+        else:
+            square = np.square(A.val, dtype=np.float64) * ((A.idx >= lo) & (A.idx < hi))
+            if weight.size:
+                square *= weight[A.idx]
+            column = np.repeat(np.arange(n), np.diff(A.ptr))
+            norms[t] = np.bincount(column, weights=square, minlength=n)
+    return norms
+
+
+def build(
+    A: Dense | Sparse,
+    table: Any,
+    *,
+    c: Any = None,
+    start: Any = None,
+    kind: Any = None,
+    weight: Any = None,
+    n_rows: int | None = None,
+) -> Model:
+    """Assemble a model whose arrays are contiguous, read-only and of one dtype.
+
+    One array type per role keeps the compiled loops to one specialisation per store and dtype.
+    """
+    values = A.cols if isinstance(A, Dense) else A.val
+    dtype = values.dtype
+    r = A.cols.shape[1] if isinstance(A, Dense) else n_rows
+    n = A.cols.shape[0] if isinstance(A, Dense) else A.ptr.size - 1
+    table = np.atleast_2d(np.asarray(table, dtype))
+    start = np.asarray([0, r] if start is None else start, np.int64)
+    kind = np.asarray([TABLE] * len(table) if kind is None else kind, np.int64)
+    weight = np.asarray([] if weight is None else weight, dtype)
+    term = np.repeat(np.arange(len(table), dtype=np.uint8), np.diff(start))
+    L = column_norms(A, start, weight).astype(dtype)
+    c = np.zeros(n, dtype) if c is None else np.asarray(c, dtype)
+    store = type(A)(*_frozen(A))
+    return Model(store, Rows(*_frozen((start, kind, table, weight, term))), *_frozen((c, L)))
+
+
+def smoothed(model: Model, delta: Any) -> Model:
+    """The same model with smoothing `delta`, one number or one per term: only the slopes change."""
+    rows = model.rows
+    table = rows.table.copy()
+    room = np.broadcast_to(np.asarray(delta, np.float64), rows.kind.shape)
+    k = np.where(rows.kind == TABLE, table[:, 1], 0.0)
+    slope = 1.0 / np.maximum(k + room, 1e-30)
+    table[:, 0] = np.where(rows.kind == LOGISTIC, table[:, 0], slope)
+    return model._replace(rows=rows._replace(table=_frozen((table,))[0]))
+
+
+def _frozen(arrays: Sequence[Array]) -> list[Array]:
+    out = []
+    for array in arrays:
+        view = np.ascontiguousarray(array).view()
+        view.flags.writeable = False
+        out.append(view)
+    return out

@@ -1,0 +1,351 @@
+"""The one form that engines see: spins, terms in a row, moderate scales.
+
+A piece is weight * f(argument * (A s - b)) with s in {-1,1}^n. The change of domain and the scale live in
+`argument`, `b`, `c` and `offset`, so that A is copied only where its entries are too large or too small
+to be squared safely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import frexp, inf
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array, device_of, from_numpy, is_numpy, namespace, to_numpy
+from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build
+from dcra.losses import CappedL1, Logistic, Loss, TableLoss
+from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
+from dcra.problem import Problem
+
+SAFE_EXPONENT = 128
+"""Entries between 2^-128 and 2^128 are left as they are."""
+
+FAR = 1e30
+"""Stands for infinity in tables: finite, so that 0 * FAR is 0."""
+
+Smoothing = float | tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """weight * f(argument * (A s - b)), owner of the rows `where` of the stacked residual."""
+
+    loss: Loss
+    operator: Operator
+    b: Array
+    argument: float
+    weight: float | Array
+    where: slice
+
+    def values(self, z: Array) -> Array:
+        """The piece's value for residuals z = A s - b of shape (..., rows)."""
+        u = z if self.argument == 1 else self.argument * z
+        if isinstance(self.weight, float):
+            return self.weight * self.loss.value(u)
+        return namespace(z).sum(self.weight * self.loss.values(u), axis=-1)
+
+    def slopes(self, z: Array, delta: float) -> Array:
+        """Gradient in z of the smoothed piece."""
+        a = self.argument
+        if a == 1:
+            y = self.loss.envelope_grad(z, delta)
+            return y if isinstance(self.weight, float) and self.weight == 1 else self.weight * y
+        return (self.weight * a) * self.loss.envelope_grad(a * z, delta * a * a)
+
+    def smoothed(self, z: Array, delta: float) -> Array:
+        """weight * envelope of f(argument * .) with parameter delta; the loss itself when delta = 0."""
+        if delta == 0:
+            return self.values(z)
+        a = self.argument
+        if isinstance(self.weight, float):
+            return self.weight * self.loss.envelope(a * z, delta * a * a)
+        p = self.loss.prox(a * z, delta * a * a)
+        rows = self.loss.values(p) + (a * z - p) ** 2 / (2 * delta * a * a)
+        return namespace(z).sum(self.weight * rows, axis=-1)
+
+    def curvature(self, delta: float) -> float:
+        """Largest second derivative of the smoothed piece in z."""
+        own = self.argument**2 * self.loss.curvature
+        bound = 0.0 if own == 0 else 1 / (delta + 1 / own) if delta > 0 or own < inf else inf
+        return self.heaviest * bound
+
+    @cached_property
+    def heaviest(self) -> float:
+        if isinstance(self.weight, float):
+            return abs(self.weight)
+        return float(namespace(self.weight).max(abs(self.weight)))
+
+    @property
+    def smooth(self) -> bool:
+        return self.loss.curvature < inf
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """F(x) = value_scale * (sum of pieces + c's) + offset at s = the spins of x."""
+
+    problem: Problem
+    pieces: tuple[Piece, ...]
+    c: Array | None
+    offset: float
+    value_scale: float
+    like: Array
+
+    @property
+    def n(self) -> int:
+        return self.problem.n
+
+    @property
+    def n_rows(self) -> int:
+        return self.pieces[-1].where.stop if self.pieces else 0
+
+    @cached_property
+    def work_per_pass(self) -> int:
+        return max(1, sum(p.operator.entries for p in self.pieces), self.n)
+
+    @property
+    def has_columns(self) -> bool:
+        return all(p.operator.has_columns for p in self.pieces)
+
+    def residual(self, S: Array) -> Array:
+        """Stacked A s - b for spins or relaxed spins S of shape (..., n): (..., n_rows)."""
+        parts = [p.operator.apply(S) - p.b for p in self.pieces]
+        if len(parts) == 1:
+            return parts[0]
+        xp = namespace(S)
+        return xp.concat(parts, axis=-1) if parts else xp.zeros((*S.shape[:-1], 0), dtype=S.dtype)
+
+    def slopes(self, Z: Array, delta: Smoothing) -> Array:
+        """Gradient of the smoothed losses at residuals Z."""
+        parts = [p.slopes(Z[..., p.where], d) for p, d in self._with(delta)]
+        if len(parts) == 1:
+            return parts[0]
+        return namespace(Z).concat(parts, axis=-1) if parts else Z
+
+    def smoothed(self, Z: Array, delta: Smoothing) -> Array:
+        """Sum of the smoothed losses at residuals Z."""
+        return sum(p.smoothed(Z[..., p.where], d) for p, d in self._with(delta))
+
+    def pull(self, Y: Array) -> Array:
+        """A'y + c: the gradient in s of the losses whose slopes are Y, and of the linear term."""
+        g: Array = 0.0 if self.c is None else self.c
+        for p in self.pieces:
+            g = p.operator.adjoint(Y[..., p.where]) + g
+        return g if self.pieces else g + namespace(Y).zeros((*Y.shape[:-1], self.n), dtype=Y.dtype)
+
+    def linear(self, S: Array) -> Array:
+        return 0.0 if self.c is None else S @ self.c
+
+    def _with(self, delta: Smoothing) -> list[tuple[Piece, float]]:
+        deltas = delta if isinstance(delta, tuple) else (delta,) * len(self.pieces)
+        return list(zip(self.pieces, deltas, strict=True))
+
+    def encode(self, x: Array) -> np.ndarray[Any, Any]:
+        """Spins, on the host, of points x of the problem's domain."""
+        host = to_numpy(x).astype(np.float64)
+        return host if self.problem.domain == "spin" else 2 * host - 1
+
+    def decode(self, S: np.ndarray[Any, Any]) -> Array:
+        """Points of the problem's domain, in its array library and float type, from spins on the host."""
+        host = S if self.problem.domain == "spin" else (S + 1) / 2
+        return from_numpy(host, self.problem.like)
+
+    @cached_property
+    def column_norms(self) -> np.ndarray[Any, Any]:
+        """Norms of the columns of all pieces, each in units of its own slope: sqrt(sum_t (w a lip)^2 |A_j|^2)."""
+        squares = np.zeros(self.n)
+        for p in self.pieces:
+            squares += to_numpy(p.operator.column_norms).astype(np.float64) ** 2
+        return np.sqrt(squares)
+
+    @property
+    def tabulated(self) -> bool:
+        """Whether compiled loops can take it: matrices on the host and losses they know."""
+        known = (TableLoss, Logistic, CappedL1)
+        return (
+            is_numpy(self.like)
+            and len(self.pieces) <= 255
+            and all(isinstance(p.loss, known) and p.operator.has_columns for p in self.pieces)
+        )
+
+    def model(self, dtype: Any = np.float64) -> tuple[Model, np.ndarray[Any, Any]]:
+        """The arrays for compiled loops, and the stacked b; built once per dtype."""
+        cache: dict[Any, tuple[Model, np.ndarray[Any, Any]]] = self.__dict__.setdefault("_models", {})
+        key = np.dtype(dtype)
+        if key not in cache:
+            cache[key] = _build_model(self, key)
+        return cache[key]
+
+
+def compile_problem(problem: Problem) -> Compiled:
+    """Bring a problem into spin form."""
+    pieces: list[Piece] = []
+    offset = problem.constant
+    start = 0
+    for term in problem.terms:
+        operator, b, weight = term.operator, term.b, term.weight
+        argument = 1.0
+        if problem.domain == "binary":  # A x - b = (A s - (2 b - A e)) / 2
+            xp = namespace(b)
+            b = b - term.residual(xp.ones(problem.n, dtype=xp.float64, device=device_of(b)))
+            argument = 0.5
+        if term.loss.separable:
+            operator, b, weight, lost = _without_zero_rows(operator, b, weight, term.loss, argument)
+            offset += lost
+        operator, b, scale = _moderate(operator, b)
+        stop = start + operator.shape[0]
+        if stop > start:
+            pieces.append(Piece(term.loss, operator, b, argument * scale, weight, slice(start, stop)))
+        start = stop
+    c = problem.linear
+    if c is not None and problem.domain == "binary":
+        offset += 0.5 * float(namespace(c).sum(c))
+        c = 0.5 * c
+    value_scale = _value_scale(pieces, c)
+    working = tuple(_in_working_type(p, value_scale, problem.like) for p in pieces)
+    if c is not None:
+        c = namespace(c).astype(c / value_scale, problem.like.dtype)
+    return Compiled(problem, working, c, offset, value_scale, problem.like)
+
+
+def _without_zero_rows(
+    operator: Operator, b: Array, weight: float | Array, loss: Loss, argument: float
+) -> tuple[Operator, Array, float | Array, float]:
+    """Drop rows that no x can change; their value is a constant."""
+    if isinstance(operator, MatrixFree):
+        return operator, b, weight, 0.0
+    probe = np.random.default_rng(0).uniform(1.0, 2.0, operator.shape[1])
+    probe = from_numpy(probe, operator.A) if isinstance(operator, DenseMatrix) else probe
+    image = to_numpy(operator.apply(probe))
+    suspects = np.flatnonzero(image == 0)
+    if suspects.size == 0:
+        return operator, b, weight, 0.0
+    rows = operator.rows(suspects)
+    size = abs(rows.A).sum(axis=1) if isinstance(rows, SparseMatrix) else to_numpy(abs(rows.A)).sum(axis=1)
+    zero = suspects[np.asarray(size).ravel() == 0]
+    if zero.size == 0:
+        return operator, b, weight, 0.0
+    keep = np.setdiff1d(np.arange(operator.shape[0]), zero)
+    xp = namespace(b)
+    index, kept = xp.asarray(zero), xp.asarray(keep)
+    values = loss.values(-argument * xp.take(b, index))
+    if isinstance(weight, float):
+        lost = weight * float(xp.sum(values))
+    else:
+        lost = float(xp.sum(xp.take(weight, index) * values))
+        weight = xp.take(weight, kept)
+    return operator.rows(keep), xp.take(b, kept), weight, lost
+
+
+def _moderate(operator: Operator, b: Array) -> tuple[Operator, Array, float]:
+    """Divide A and b by a power of two where their squares could overflow or vanish."""
+    size = operator.largest if operator.shape[0] else 0.0
+    exponent = frexp(size)[1] if size > 0 else 0
+    if abs(exponent) <= SAFE_EXPONENT:
+        return operator, b, 1.0
+    scale = 2.0**exponent
+    return operator.scaled(1 / scale), b / scale, scale
+
+
+def _value_scale(pieces: list[Piece], c: Array | None) -> float:
+    """A power of two that brings F to moderate values, 1 where it has them already."""
+    sizes = [0.0 if c is None else float(namespace(c).max(abs(c)))]
+    for p in pieces:
+        probe = np.asarray([p.argument])
+        try:
+            sizes.append(p.heaviest * max(abs(float(p.loss.value(probe))), abs(float(p.loss.value(-probe)))))
+        except (TypeError, ValueError):  # a user's loss of fixed length cannot be probed
+            sizes.append(p.heaviest)
+    size = max(sizes)
+    exponent = frexp(size)[1] if 0 < size < inf else 0
+    return 1.0 if abs(exponent) <= SAFE_EXPONENT else 2.0**exponent
+
+
+def _in_working_type(p: Piece, value_scale: float, like: Array) -> Piece:
+    """The piece with weights divided by the value scale and vectors in the float type of A."""
+    weight = p.weight / value_scale
+    if not isinstance(weight, float):
+        weight = namespace(weight).astype(weight, like.dtype)
+    b = namespace(p.b).astype(p.b, like.dtype)
+    return Piece(p.loss, p.operator, b, p.argument, weight, p.where)
+
+
+def _build_model(compiled: Compiled, dtype: np.dtype[Any]) -> tuple[Model, np.ndarray[Any, Any]]:
+    """Stack the pieces into one column store, each divided by a power of two of its own."""
+    scales = [2.0 ** frexp(p.operator.largest or 1.0)[1] if dtype == np.float32 else 1.0 for p in compiled.pieces]
+    total = sum(p.operator.entries for p in compiled.pieces)
+    dense = total > 0.1 * compiled.n * compiled.n_rows
+    store = _dense_store(compiled, scales, dtype) if dense else _sparse_store(compiled, scales, dtype)
+    b = [to_numpy(p.b) / s for p, s in zip(compiled.pieces, scales, strict=True)]
+    rows = [_table_row(p, s) for p, s in zip(compiled.pieces, scales, strict=True)]
+    weights = None
+    if any(not isinstance(p.weight, float) for p in compiled.pieces):
+        sizes = [p.where.stop - p.where.start for p in compiled.pieces]
+        weights = np.concatenate(
+            [
+                np.ones(size) if isinstance(p.weight, float) else to_numpy(p.weight)
+                for p, size in zip(compiled.pieces, sizes, strict=True)
+            ]
+        )
+    model = build(
+        store,
+        np.asarray([row for _, row in rows]).reshape(-1, 5),
+        c=None if compiled.c is None else to_numpy(compiled.c),
+        start=[0, *(p.where.stop for p in compiled.pieces)],
+        kind=[kind for kind, _ in rows],
+        weight=weights,
+        n_rows=compiled.n_rows,
+    )
+    stacked = np.concatenate([*b, np.empty(0)]).astype(dtype)
+    return model, stacked
+
+
+def _table_row(p: Piece, scale: float) -> tuple[int, list[float]]:
+    """The five numbers of `_kernels.store.Rows` for a piece whose A and b were divided by `scale`."""
+    a = p.argument * scale
+    w = p.weight if isinstance(p.weight, float) else 1.0
+    if isinstance(p.loss, Logistic):
+        return LOGISTIC, [w * a * a / 4, a, w, 0.0, 0.0]
+    if isinstance(p.loss, CappedL1):
+        return CAPPED, [FAR, p.loss.cap / a, 0.0, -w * a, w * a]
+    assert isinstance(p.loss, TableLoss)
+    if w == 0:
+        return TABLE, [FAR, 0.0, 0.0, 0.0, 0.0]
+    k, e, lo, hi = p.loss.table.rescaled(w, a)
+    if w < 0:  # only linear losses have a negative weight
+        lo, hi = hi, lo
+    return TABLE, [1 / k if k > 0 else FAR, k, e, max(lo, -FAR), min(hi, FAR)]
+
+
+def _dense_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any]) -> Dense:
+    if len(compiled.pieces) == 1 and scales[0] == 1:
+        A = compiled.pieces[0].operator.A
+        if isinstance(A, np.ndarray) and A.dtype == dtype and A.T.flags.c_contiguous:
+            return Dense(A.T)
+    cols = np.empty((compiled.n, compiled.n_rows), dtype)
+    for p, scale in zip(compiled.pieces, scales, strict=True):
+        A = p.operator.A
+        source = A.toarray() if isinstance(p.operator, SparseMatrix) else A
+        tile = 256
+        for i in range(0, source.shape[0], tile):  # tiles keep both sides of a transpose in cache
+            for j in range(0, source.shape[1], tile):
+                block = source[i : i + tile, j : j + tile].T
+                target = cols[j : j + tile, p.where.start + i : p.where.start + i + block.shape[1]]
+                np.multiply(block, 1 / scale, out=target, casting="same_kind")
+    return Dense(cols)
+
+
+def _sparse_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any]) -> Sparse:
+    from scipy import sparse
+
+    blocks = [
+        sparse.csc_array(p.operator.A) * (1 / scale)
+        for p, scale in zip(compiled.pieces, scales, strict=True)
+    ]
+    A = sparse.csc_array(blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csc")) if blocks \
+        else sparse.csc_array((0, compiled.n))
+    A.sort_indices()
+    return Sparse(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data.astype(dtype, copy=False))

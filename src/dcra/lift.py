@@ -1,0 +1,67 @@
+"""Pure functions of the factor V = [v0 | W] with unit columns, V of shape (..., m, p).
+
+x = W'v0 is the relaxed point, X = V'V its lifted matrix (never formed), p - ||V||_2^2 the rank gap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array, namespace
+
+
+def random_factor(rank: int, n: int, seed: int, index: int) -> np.ndarray[Any, Any]:
+    """Start number `index` of a seed: Gaussian columns, normalised, (rank, n+1); always drawn on the host."""
+    rng = np.random.default_rng((seed, index))
+    V = rng.standard_normal((rank, n + 1))
+    return V / np.linalg.norm(V, axis=0)
+
+
+def relaxed(V: Array) -> Array:
+    """x_j = <v0, w_j>, (..., n)."""
+    xp = namespace(V)
+    return xp.matmul(V[..., None, :, 0], V[..., :, 1:])[..., 0, :]
+
+
+def gradient(V: Array, g: Array) -> Array:
+    """Gradient in V of a function of x whose gradient in x is g: [W g | v0 g']."""
+    xp = namespace(V)
+    first = xp.matmul(V[..., :, 1:], g[..., :, None])
+    return xp.concat([first, V[..., :, :1] * g[..., None, :]], axis=-1)
+
+
+def leading_direction(V: Array) -> tuple[Array, Array]:
+    """Top eigenvalue ||V||_2^2 and eigenvector u of the m x m matrix V V'."""
+    xp = namespace(V)
+    values, vectors = xp.linalg.eigh(xp.matmul(V, xp.matrix_transpose(V)))
+    return values[..., -1], vectors[..., :, -1]
+
+
+def spectral_part(V: Array, u: Array) -> Array:
+    """u u'V: minus half the subgradient of -||V||_2^2 at V."""
+    xp = namespace(V)
+    return u[..., :, None] * xp.matmul(u[..., None, :], V)
+
+
+def rank_gap(V: Array) -> Array:
+    """p - ||V||_2^2, zero exactly when V'V has rank one."""
+    return V.shape[-1] - leading_direction(V)[0]
+
+
+def normalize_columns(U: Array, old: Array) -> Array:
+    """Columns of U scaled to unit length; a zero column is replaced by that of `old`."""
+    xp = namespace(U)
+    size = xp.sqrt(xp.sum(U * U, axis=-2, keepdims=True))
+    zero = size == 0
+    return xp.where(zero, old, U / xp.where(zero, xp.ones_like(size), size))
+
+
+def round_factor(V: Array) -> Array:
+    """sign(q_0 q_j) with q the leading right singular vector; sign(0) = +1."""
+    xp = namespace(V)
+    _, u = leading_direction(V)
+    q = xp.matmul(u[..., None, :], V)[..., 0, :]
+    one = xp.ones_like(q[..., 1:])
+    return xp.where(q[..., 1:] * q[..., :1] >= 0, one, -one)

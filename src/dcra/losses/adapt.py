@@ -1,0 +1,84 @@
+"""From what a user passes as `loss` to a `Loss`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array
+from dcra.losses.base import Loss
+from dcra.losses.special import CappedL1, L2Norm, LInf, Logistic
+from dcra.losses.table import (
+    L1,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Linear,
+    Quantile,
+    SquaredHinge,
+    SquaredL2,
+)
+from dcra.messages import suggest
+
+NAMES: dict[str, type[Loss]] = {
+    "l1": L1,
+    "squared": SquaredL2,
+    "huber": Huber,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "quantile": Quantile,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "logistic": Logistic,
+    "linear": Linear,
+    "capped_l1": CappedL1,
+    "l2": L2Norm,
+    "linf": LInf,
+}
+
+
+@dataclass(frozen=True)
+class VectorLoss(Loss):
+    """A loss made of two functions of one vector, such as a PyProximal operator's."""
+
+    value_of: Callable[[Any], Any]
+    prox_of: Callable[[Any, float], Any]
+    convex: bool = False  # type: ignore[misc]
+    label: str = "vector loss"
+
+    def value(self, z: Array) -> Array:
+        rows = np.asarray(z)
+        flat = [float(self.value_of(row)) for row in rows.reshape(-1, rows.shape[-1])]
+        return np.asarray(flat).reshape(rows.shape[:-1])[()]
+
+    def prox(self, z: Array, step: Array | float) -> Array:
+        rows = np.asarray(z)
+        flat = [np.asarray(self.prox_of(row, step)) for row in rows.reshape(-1, rows.shape[-1])]
+        return np.stack(flat).reshape(rows.shape).astype(rows.dtype, copy=False)
+
+
+def from_pyproximal(operator: Any, *, convex: bool = False) -> VectorLoss:
+    """A PyProximal operator as a loss; say `convex=True` where it is, to get lower bounds."""
+    return VectorLoss(operator, operator.prox, convex, type(operator).__name__)
+
+
+def as_loss(loss: Any) -> Loss:
+    """A `Loss` from a name, a loss, an object with `value` and `prox`, or a PyProximal operator."""
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str):
+        if loss not in NAMES:
+            raise ValueError(suggest("loss", loss, NAMES))
+        return NAMES[loss]()
+    if isinstance(loss, type) and issubclass(loss, Loss):
+        raise TypeError(f"`loss` must be an instance, not a class; write {loss.__name__}()")
+    prox = getattr(loss, "prox", None)
+    value = getattr(loss, "value", loss)
+    if not (callable(prox) and callable(value)):
+        raise TypeError(
+            "`loss` must be a name, a dcra.losses.Loss, or an object with `value(z)` and `prox(z, step)`; "
+            f"got {type(loss).__name__}"
+        )
+    return VectorLoss(value, prox, bool(getattr(loss, "convex", False)), type(loss).__name__)

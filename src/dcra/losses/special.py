@@ -1,0 +1,162 @@
+"""Losses beyond the table: logistic, capped, and two that are not separable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+from dcra._array import Array, namespace
+from dcra.losses.base import Loss, total
+from dcra.losses.table import require_positive
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """sum log(1 + e^u)"""
+
+    convex: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = 1.0  # type: ignore[misc,assignment]
+    curvature: ClassVar[float] = 0.25  # type: ignore[misc,assignment]
+
+    def value(self, z: Array) -> Array:
+        return total(self.values(z))
+
+    def values(self, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.clip(z, 0.0, None) + xp.log1p(xp.exp(-xp.abs(z)))
+
+    def prox(self, z: Array, step: Array | float) -> Array:
+        """Root of p + step * sigmoid(p) = z: Newton's method kept inside a shrinking bracket."""
+        xp = namespace(z)
+        lo, hi = z - step, z
+        p = z - 0.5 * step
+        for _ in range(60):
+            s = sigmoid(p)
+            excess = p - z + step * s
+            lo, hi = xp.where(excess <= 0, p, lo), xp.where(excess >= 0, p, hi)
+            newton = p - excess / (1 + step * s * (1 - s))
+            inside = (newton > lo) & (newton < hi)
+            updated = xp.where(inside, newton, 0.5 * (lo + hi))
+            if bool(xp.all(updated == p)):
+                break
+            p = updated
+        return p
+
+    def envelope_grad(self, z: Array, step: Array | float) -> Array:
+        exact = isinstance(step, float | int) and step == 0
+        return sigmoid(z if exact else self.prox(z, step))
+
+    def conjugate(self, y: Array) -> Array:
+        xp = namespace(y)
+        inside = xp.all((y >= 0) & (y <= 1), axis=-1)
+        t = xp.clip(y, 0.0, 1.0)
+        finite = total(_entropy(t) + _entropy(1 - t))
+        return xp.where(inside, finite, inf * xp.ones_like(finite))
+
+
+@dataclass(frozen=True)
+class CappedL1(Loss):
+    """sum min(|u|, cap): outliers beyond `cap` cost no more. Not convex."""
+
+    cap: float = 1.0
+    separable: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = 1.0  # type: ignore[misc,assignment]
+
+    def __post_init__(self) -> None:
+        require_positive("cap", self.cap)
+
+    def value(self, z: Array) -> Array:
+        return total(self.values(z))
+
+    def values(self, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.clip(xp.abs(z), None, self.cap)
+
+    def prox(self, z: Array, step: Array | float) -> Array:
+        """The better of the two branches: soft thresholding inside the cap, standing still outside."""
+        xp = namespace(z)
+        size = xp.abs(z)
+        inside = xp.clip(size - step, 0.0, self.cap)
+        outside = xp.clip(size, self.cap, None)
+        cost_inside = step * inside + 0.5 * (size - inside) ** 2
+        cost_outside = step * self.cap + 0.5 * (size - outside) ** 2
+        return xp.sign(z) * xp.where(cost_inside <= cost_outside, inside, outside)
+
+    def conjugate(self, y: Array) -> Array:
+        xp = namespace(y)
+        zero = 0 * total(y)
+        return xp.where(xp.all(y == 0, axis=-1), zero, zero + inf)
+
+
+@dataclass(frozen=True)
+class L2Norm(Loss):
+    """The Euclidean norm |u|_2 of all rows together"""
+
+    convex: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = 1.0  # type: ignore[misc,assignment]
+
+    def value(self, z: Array) -> Array:
+        return namespace(z).linalg.vector_norm(z, axis=-1)
+
+    def prox(self, z: Array, step: Array | float) -> Array:
+        return z - step * self.envelope_grad(z, step)
+
+    def envelope_grad(self, z: Array, step: Array | float) -> Array:
+        xp = namespace(z)
+        size = xp.linalg.vector_norm(z, axis=-1, keepdims=True)
+        return z / xp.where(size > step, size, step + 0 * size)
+
+    def conjugate(self, y: Array) -> Array:
+        return _unit_ball(namespace(y).linalg.vector_norm(y, axis=-1))
+
+
+@dataclass(frozen=True)
+class LInf(Loss):
+    """The largest residual, max |u|"""
+
+    convex: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
+    lipschitz: ClassVar[float] = 1.0  # type: ignore[misc,assignment]
+
+    def value(self, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.max(xp.abs(z), axis=-1)
+
+    def prox(self, z: Array, step: Array | float) -> Array:
+        return z - step * self.envelope_grad(z, step)
+
+    def envelope_grad(self, z: Array, step: Array | float) -> Array:
+        """Projection of z / step onto the l1 ball, by sorting."""
+        xp = namespace(z)
+        y = z / step
+        size = xp.abs(y)
+        ranked = xp.flip(xp.sort(size, axis=-1), axis=-1)
+        counts = xp.cumulative_sum(xp.ones_like(y), axis=-1)
+        excess = (xp.cumulative_sum(ranked, axis=-1) - 1) / counts
+        threshold = xp.max(excess, axis=-1, keepdims=True)
+        return xp.sign(y) * xp.clip(size - xp.clip(threshold, 0.0, None), 0.0, None)
+
+    def conjugate(self, y: Array) -> Array:
+        return _unit_ball(total(namespace(y).abs(y)))
+
+
+def sigmoid(z: Array) -> Array:
+    xp = namespace(z)
+    t = xp.exp(-xp.abs(z))
+    return xp.where(z >= 0, 1 / (1 + t), t / (1 + t))
+
+
+def _entropy(t: Array) -> Array:
+    xp = namespace(t)
+    return t * xp.log(xp.where(t > 0, t, 1.0 + 0 * t))
+
+
+def _unit_ball(norm: Array) -> Array:
+    """0 where a dual norm is at most 1, up to the rounding of the norm itself; infinite beyond."""
+    xp = namespace(norm)
+    return xp.where(norm <= 1 + 8 * float(xp.finfo(norm.dtype).eps), 0 * norm, 0 * norm + inf)

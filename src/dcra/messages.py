@@ -1,0 +1,24 @@
+"""Wording shared by error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+
+def suggest(name: str, got: Any, allowed: Iterable[str]) -> str:
+    """'`name` must be one of ...; got ...; did you mean ...?'"""
+    options = list(allowed)
+    near = get_close_matches(str(got), options, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"`{name}` must be one of {', '.join(options)}; got {got!r}{hint}"
+
+
+def shown(x: Any) -> str:
+    """A short description of a value that is not what was wanted."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None:
+        return f"dtype {dtype}"
+    text = repr(x)
+    return text if len(text) <= 60 else f"{type(x).__name__}"

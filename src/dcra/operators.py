@@ -1,0 +1,282 @@
+"""The matrix A: dense in any array library, scipy.sparse, or a LinearOperator.
+
+All three take a batch: `apply` maps (..., n) to (..., r), `adjoint` maps (..., r) to (..., n).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array, is_array, is_numpy, namespace
+
+MATERIALIZE_ENTRIES = 50_000_000
+"""A LinearOperator with at most this many entries is turned into a dense matrix, once."""
+
+CHUNK_ENTRIES = 1 << 21
+"""Entries converted or checked at a time, so that no temporary is as large as A."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseMatrix:
+    """A dense A of shape (r, n) in any array library."""
+
+    A: Array
+    has_columns = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        r, n = self.A.shape
+        return int(r), int(n)
+
+    @property
+    def entries(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    def apply(self, X: Array) -> Array:
+        return X @ self.A.T
+
+    def adjoint(self, Y: Array) -> Array:
+        return Y @ self.A
+
+    def columns(self, lo: int, hi: int) -> DenseMatrix:
+        return DenseMatrix(self.A[:, lo:hi])
+
+    def rows(self, keep: np.ndarray[Any, Any]) -> DenseMatrix:
+        return DenseMatrix(self.A[keep, :])
+
+    def scaled(self, factor: float) -> DenseMatrix:
+        return DenseMatrix(self.A * factor)
+
+    @cached_property
+    def largest(self) -> float:
+        xp = namespace(self.A)
+        return max(abs(float(xp.max(self.A))), abs(float(xp.min(self.A))))
+
+    @cached_property
+    def column_norms(self) -> Array:
+        """Euclidean norms of the columns."""
+        xp = namespace(self.A)
+        if is_numpy(self.A):
+            return np.sqrt(np.einsum("ij,ij->j", self.A, self.A))
+        return xp.linalg.vector_norm(self.A, axis=0)
+
+    def exact_residual(self, x: Array, b: Array) -> Array:
+        """A x - b in float64, converting A chunk by chunk where it is stored in less."""
+        xp = namespace(self.A)
+        if self.A.dtype == xp.float64:
+            return x @ self.A.T - b
+        step = max(1, CHUNK_ENTRIES // max(1, self.shape[1]))
+        parts = [
+            x @ xp.astype(self.A[i : i + step, :], xp.float64).T for i in range(0, self.shape[0], step)
+        ]
+        return xp.concat(parts, axis=-1) - b
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMatrix:
+    """A scipy.sparse A, kept in CSC form."""
+
+    A: Any
+    has_columns = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        r, n = self.A.shape
+        return int(r), int(n)
+
+    @property
+    def entries(self) -> int:
+        return int(self.A.nnz)
+
+    def apply(self, X: Array) -> Array:
+        return _batched(lambda M: self.A @ M, X)
+
+    def adjoint(self, Y: Array) -> Array:
+        return _batched(lambda M: self.A.T @ M, Y)
+
+    def columns(self, lo: int, hi: int) -> SparseMatrix:
+        return SparseMatrix(self.A[:, lo:hi])
+
+    def rows(self, keep: np.ndarray[Any, Any]) -> SparseMatrix:
+        return SparseMatrix(self.A[keep, :])
+
+    def scaled(self, factor: float) -> SparseMatrix:
+        return SparseMatrix(self.A * factor)
+
+    @cached_property
+    def largest(self) -> float:
+        return float(np.max(np.abs(self.A.data), initial=0.0))
+
+    @cached_property
+    def column_norms(self) -> Array:
+        squares = np.add.reduceat(np.append(self.A.data.astype(np.float64) ** 2, 0.0), self.A.indptr[:-1])
+        return np.sqrt(np.where(np.diff(self.A.indptr) > 0, squares, 0.0)).astype(self.A.dtype)
+
+    def exact_residual(self, x: Array, b: Array) -> Array:
+        return _batched(lambda M: self.A @ M, np.asarray(x, np.float64)) - b
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixFree:
+    """A LinearOperator too large to be written out: products only."""
+
+    A: Any
+    factor: float = 1.0
+    has_columns = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        r, n = self.A.shape
+        return int(r), int(n)
+
+    @property
+    def entries(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    def apply(self, X: Array) -> Array:
+        return _batched(lambda M: self.factor * self.A.matmat(M), X)
+
+    def adjoint(self, Y: Array) -> Array:
+        return _batched(lambda M: self.factor * self.A.rmatmat(M), Y)
+
+    def scaled(self, factor: float) -> MatrixFree:
+        return MatrixFree(self.A, self.factor * factor)
+
+    @cached_property
+    def largest(self) -> float:
+        """A size that entries do not exceed by much: the largest entry of A times a few random signs."""
+        signs = np.where(np.random.default_rng(0).random((4, self.shape[1])) < 0.5, -1.0, 1.0)
+        return float(np.max(np.abs(self.apply(signs)))) / self.shape[1] ** 0.5
+
+    @cached_property
+    def column_norms(self) -> Array:
+        """Estimated from products with random signs: E (A' s)_j^2 = ||A_j||^2."""
+        signs = np.where(np.random.default_rng(0).random((32, self.shape[0])) < 0.5, -1.0, 1.0)
+        return np.sqrt(np.mean(self.adjoint(signs) ** 2, axis=0))
+
+    def exact_residual(self, x: Array, b: Array) -> Array:
+        return self.apply(np.asarray(x, np.float64)) - b
+
+
+Operator = DenseMatrix | SparseMatrix | MatrixFree
+
+
+def as_operator(A: Any) -> Operator:
+    """Wrap A, converting integers to float64 and small LinearOperators to matrices."""
+    if type(A).__module__.startswith("scipy.sparse._"):
+        return _linear_operator(A) if not hasattr(A, "tocsc") else _sparse(A)
+    if is_array(A):
+        return _dense(A)
+    if callable(getattr(A, "matvec", None)) and hasattr(A, "shape"):
+        return _linear_operator(A)
+    return _dense(np.asarray(A))
+
+
+def norm_estimate(operator: Operator, iterations: int = 30) -> float:
+    """||A||_2 by power iteration from a fixed start: a lower estimate, tight to a few per cent."""
+    n = operator.shape[1]
+    x = _like(operator, np.random.default_rng(0).standard_normal(n))
+    xp = namespace(x)
+    size = 0.0
+    for _ in range(iterations):
+        x = x / xp.linalg.vector_norm(x)
+        image = operator.apply(x)
+        size = float(xp.linalg.vector_norm(image))
+        if size == 0:
+            return float(np.max(np.asarray(operator.column_norms), initial=0.0))
+        x = operator.adjoint(image)
+        if float(xp.linalg.vector_norm(x)) == 0:
+            break
+    return size
+
+
+def norm_bound(operator: Operator) -> float:
+    """An upper bound of ||A||_2 without a decomposition: the Frobenius norm."""
+    norms = operator.column_norms
+    return float(namespace(norms).linalg.vector_norm(norms))
+
+
+def all_finite(x: Array) -> bool:
+    """Whether every entry is finite, without a temporary of the size of `x`."""
+    xp = namespace(x)
+    if bool(xp.isfinite(xp.sum(x))):
+        return True
+    flat = x if x.ndim == 1 else x.T if is_numpy(x) and not x.flags.c_contiguous else x
+    step = max(1, CHUNK_ENTRIES // max(1, int(np.prod(flat.shape[1:]))))
+    return all(bool(xp.all(xp.isfinite(flat[i : i + step]))) for i in range(0, flat.shape[0], step))
+
+
+def _dense(A: Array) -> DenseMatrix:
+    if is_numpy(A) and A.dtype.kind in "OSUV":
+        raise TypeError(f"`A` must hold real numbers; got dtype {A.dtype}")
+    if A.ndim != 2:
+        raise ValueError(f"`A` must be a matrix of shape (r, n); got {A.ndim} dimension(s)")
+    return DenseMatrix(_real(A))
+
+
+def _sparse(A: Any) -> SparseMatrix:
+    if A.ndim != 2:
+        raise ValueError(f"`A` must be a matrix of shape (r, n); got {A.ndim} dimension(s)")
+    _refuse_complex(A.dtype)
+    dtype = A.dtype if A.dtype in (np.float32, np.float64) else np.float64
+    compressed = A.tocsc().astype(dtype, copy=False)
+    if not compressed.has_canonical_format:
+        compressed = compressed.copy() if compressed is A else compressed
+        compressed.sum_duplicates()
+    return SparseMatrix(compressed)
+
+
+def _linear_operator(A: Any) -> Operator:
+    from scipy.sparse.linalg import aslinearoperator
+
+    operator = aslinearoperator(A)
+    r, n = operator.shape
+    if operator.dtype is not None:
+        _refuse_complex(operator.dtype)
+    try:
+        operator.rmatvec(np.zeros(r))
+    except (NotImplementedError, TypeError, AttributeError) as error:
+        raise TypeError(
+            "`A` is a LinearOperator without an adjoint; give it `rmatvec` (for real A: its transpose)"
+        ) from error
+    if r * n > MATERIALIZE_ENTRIES:
+        return MatrixFree(operator)
+    dense = np.empty((n, r))
+    step = max(1, CHUNK_ENTRIES // max(1, r, n))
+    for j in range(0, n, step):
+        unit = np.eye(n, min(step, n - j), -j)
+        dense[j : j + step] = operator.matmat(unit).T
+    return DenseMatrix(dense.T)
+
+
+def _real(x: Array) -> Array:
+    """`x` in float32 or float64; anything else becomes float64."""
+    xp = namespace(x)
+    if xp.isdtype(x.dtype, "complex floating"):
+        _refuse_complex(x.dtype)
+    return x if x.dtype in (xp.float32, xp.float64) else xp.astype(x, xp.float64)
+
+
+def _refuse_complex(dtype: Any) -> None:
+    if np.dtype(dtype).kind == "c" if isinstance(dtype, np.dtype | type) else True:
+        raise TypeError(
+            f"`A` must be real; got {dtype}. Stack real and imaginary parts: [[Re, -Im], [Im, Re]]"
+        )
+
+
+def _batched(product: Any, X: Array) -> Array:
+    """Row-batched form of a product that takes columns."""
+    flat = np.asarray(X).reshape(-1, X.shape[-1])
+    image = np.asarray(product(flat.T)).T
+    return np.ascontiguousarray(image).reshape(*X.shape[:-1], image.shape[-1])
+
+
+def _like(operator: Operator, x: np.ndarray[Any, Any]) -> Array:
+    if isinstance(operator, DenseMatrix):
+        xp = namespace(operator.A)
+        return xp.asarray(x, dtype=operator.A.dtype, device=operator.A.device)
+    return x

@@ -1,0 +1,256 @@
+"""The problem: minimise sum_t w_t f_t(A_t x - b_t) + c'x over binary x. All validation is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
+from dcra.losses import Hinge, L1, LInf, Linear, Loss, SquaredHinge, SquaredL2, as_loss
+from dcra.messages import shown, suggest
+from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+
+Domain = Literal["spin", "binary"]
+DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """weight * f(A x - b).
+
+    Parameters
+    ----------
+    loss : str or Loss
+        f, by name or as an object of `dcra.losses`; or anything with `value` and `prox`.
+    A : (r, n) array, scipy.sparse matrix or LinearOperator
+    b : (r,) array or number
+    weight : number or (r,) array
+        Not negative, except for the linear loss. One weight per row needs a separable loss.
+    """
+
+    loss: Loss
+    A: Any
+    b: Array
+    weight: float | Array = 1.0
+    operator: Operator = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        loss = as_loss(self.loss)
+        operator = as_operator(self.A)
+        r, n = operator.shape
+        if r == 0 or n == 0:
+            raise ValueError(f"`A` must have at least one row and one column; got shape {(r, n)}")
+        if not _finite(operator):
+            raise ValueError("`A` must be finite; it holds NaN or infinite entries")
+        like = operator.A if isinstance(operator, DenseMatrix) else np.empty(0)
+        b = vector("b", self.b, r, like, hint=_transpose_hint(self.b, operator.shape), scalar=True)
+        weight = _weight(self.weight, r, like, loss)
+        for name, value in (("loss", loss), ("operator", operator), ("b", b), ("weight", weight)):
+            object.__setattr__(self, name, value)
+
+    def residual(self, x: Array) -> Array:
+        """A x - b in float64, for x of shape (..., n)."""
+        return self.operator.exact_residual(x, self.b)
+
+    def value(self, x: Array) -> Array:
+        z = self.residual(x)
+        if isinstance(self.weight, float):
+            return self.weight * self.loss.value(z)
+        return namespace(z).sum(self.weight * self.loss.values(z), axis=-1)
+
+
+class Problem:
+    """Binary optimisation under losses that need not be smooth.
+
+    minimise  sum_t w_t f_t(A_t x - b_t) + c'x + constant   over x in {-1,1}^n or {0,1}^n.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+    linear : (n,) array, optional
+        c.
+    constant : float
+    domain : {"spin", "binary"}
+    """
+
+    def __init__(
+        self,
+        terms: tuple[Term, ...] | list[Term] = (),
+        *,
+        linear: Array | None = None,
+        constant: float = 0.0,
+        domain: str = "spin",
+    ) -> None:
+        self.terms = tuple(terms)
+        for term in self.terms:
+            if not isinstance(term, Term):
+                raise TypeError(f"`terms` must hold dcra.Term objects; got {type(term).__name__}")
+        if domain not in DOMAINS:
+            raise ValueError(suggest("domain", domain, DOMAINS))
+        if not self.terms and linear is None:
+            raise ValueError("a problem needs `terms` or `linear`; got neither")
+        self.domain = domain
+        self.n = self.terms[0].operator.shape[1] if self.terms else int(np.shape(linear)[0])
+        for i, term in enumerate(self.terms):
+            if term.operator.shape[1] != self.n:
+                raise ValueError(
+                    f"all terms must have {self.n} columns like the first; term {i} has shape "
+                    f"{term.operator.shape}"
+                )
+        self.like = self._reference()
+        self.linear = None if linear is None else vector("linear", linear, self.n, self.like)
+        self.constant = float(constant)
+        if not np.isfinite(self.constant):
+            raise ValueError(f"`constant` must be finite; got {constant!r}")
+
+    def __repr__(self) -> str:
+        parts = [f"{type(t.loss).__name__}{t.operator.shape}" for t in self.terms]
+        parts += ["linear"] if self.linear is not None else []
+        return f"Problem({' + '.join(parts)}, {self.n} {self.domain} variables)"
+
+    @property
+    def n_rows(self) -> int:
+        return sum(term.operator.shape[0] for term in self.terms)
+
+    @property
+    def entries(self) -> int:
+        """Entries of all A_t together: the cost of one pass."""
+        return sum(term.operator.entries for term in self.terms)
+
+    @property
+    def convex(self) -> bool:
+        return all(term.loss.convex for term in self.terms)
+
+    def objective(self, x: Array) -> Any:
+        """F(x) in float64: a float for x of shape (n,), an array of shape (k,) for (k, n)."""
+        x = self.check_point("x", x)
+        xp = namespace(x)
+        total = xp.zeros(x.shape[:-1], dtype=xp.float64, device=device_of(x)) + self.constant
+        for term in self.terms:
+            total = total + term.value(x)
+        if self.linear is not None:
+            total = total + x @ self.linear
+        return float(total) if x.ndim == 1 else to_numpy(total)
+
+    def check_point(self, name: str, x: Array) -> Array:
+        """`x` in float64 and our array library, or an error if it is not a point of the domain."""
+        xp = namespace(self.like)
+        if is_array(x) and not is_numpy(x):
+            x = to_numpy(x)
+        try:
+            host = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"`{name}` must hold numbers; got {shown(x)}") from error
+        if host.ndim not in (1, 2) or host.shape[-1] != self.n:
+            raise ValueError(f"`{name}` must have shape ({self.n},) or (k, {self.n}); got {host.shape}")
+        low, high = DOMAINS[self.domain]
+        if not np.all((host == low) | (host == high)):
+            wrong = host[(host != low) & (host != high)][0]
+            raise ValueError(
+                f"`{name}` must hold only {low:g} and {high:g} for the {self.domain} domain; found {wrong:g}"
+            )
+        return host if is_numpy(self.like) else xp.asarray(host, device=device_of(self.like))
+
+    def to_spin(self) -> Problem:
+        """The same problem over {-1,1}^n, by x = (s + 1)/2."""
+        if self.domain == "spin":
+            return self
+        ones = np.ones(self.n)
+        terms = []
+        for term in self.terms:
+            shift = term.residual(_move(ones, self.like))  # A e - b
+            b = 0.5 * (term.b - shift)
+            terms.append(Term(term.loss, term.operator.scaled(0.5).A, b, term.weight))
+        linear = None if self.linear is None else 0.5 * self.linear
+        offset = 0.0 if self.linear is None else 0.5 * float(namespace(self.linear).sum(self.linear))
+        return Problem(terms, linear=linear, constant=self.constant + offset)
+
+    @property
+    def integer_valued(self) -> bool:
+        """Whether F is known to be an integer at every point of the domain."""
+        whole = (L1, SquaredL2, Hinge, SquaredHinge, Linear, LInf)
+        return (
+            _is_whole(self.constant)
+            and (self.linear is None or _is_whole(to_numpy(self.linear)))
+            and all(
+                isinstance(t.loss, whole)
+                and not isinstance(t.operator, MatrixFree)
+                and _is_whole(t.weight if isinstance(t.weight, float) else to_numpy(t.weight))
+                and _is_whole(to_numpy(t.b))
+                and _is_whole(t.operator.A.data if isinstance(t.operator, SparseMatrix) else to_numpy(t.operator.A))
+                for t in self.terms
+            )
+        )
+
+    def _reference(self) -> Array:
+        """An array whose library, device and float type all answers take."""
+        dense = [t.operator.A for t in self.terms if isinstance(t.operator, DenseMatrix)]
+        if dense:
+            libraries = {namespace(A).__name__ for A in dense}
+            if len(libraries) > 1:
+                raise TypeError(f"all terms must use one array library; got {', '.join(sorted(libraries))}")
+            return dense[0][:0, :0]
+        sparse = [t.operator.A.dtype for t in self.terms if isinstance(t.operator, SparseMatrix)]
+        return np.empty((0, 0), dtype=sparse[0] if sparse else np.float64)
+
+
+def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar: bool = False) -> Array:
+    """`x` as a finite float64 vector of length `size` in the library of `like`."""
+    if is_array(x) and not is_numpy(x) and is_numpy(like):
+        x = to_numpy(x)
+    host_kind = np.asarray(x).dtype.kind if not is_array(x) or is_numpy(x) else "f"
+    if host_kind not in "fiub":
+        raise TypeError(f"`{name}` must hold real numbers; got {shown(x)}")
+    xp = namespace(like)
+    array = xp.asarray(x, dtype=xp.float64, device=device_of(like))
+    if scalar and array.ndim == 0:
+        array = array + xp.zeros(size, dtype=xp.float64, device=device_of(like))
+    if tuple(array.shape) != (size,):
+        raise ValueError(f"`{name}` must have shape ({size},){hint}; got {tuple(array.shape)}")
+    if not all_finite(array):
+        raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
+    return array
+
+
+def _weight(weight: Any, r: int, like: Array, loss: Loss) -> float | Array:
+    if np.ndim(weight) == 0 and not isinstance(weight, str):
+        value = float(weight)
+        if not np.isfinite(value):
+            raise ValueError(f"`weight` must be finite; got {weight!r}")
+        lowest = value
+    else:
+        value = vector("weight", weight, r, like)
+        lowest = float(namespace(value).min(value))
+        if not loss.separable:
+            raise ValueError(
+                f"`weight` must be one number for {type(loss).__name__}, which is not separable; "
+                f"got one per row"
+            )
+    if lowest < 0 and not isinstance(loss, Linear):
+        raise ValueError(f"`weight` must not be negative (only the linear loss allows it); found {lowest:g}")
+    return value
+
+
+def _finite(operator: Operator) -> bool:
+    if isinstance(operator, MatrixFree):
+        return True
+    return all_finite(operator.A.data if isinstance(operator, SparseMatrix) else operator.A)
+
+
+def _transpose_hint(b: Any, shape: tuple[int, int]) -> str:
+    hint = f" to match `A` of shape {shape}"
+    return hint + " (did you mean `A.T`?)" if np.shape(b) == (shape[1],) and shape[0] != shape[1] else hint
+
+
+def _move(x: np.ndarray[Any, Any], like: Array) -> Array:
+    xp = namespace(like)
+    return xp.asarray(x, dtype=xp.float64, device=device_of(like))
+
+
+def _is_whole(x: Any) -> bool:
+    flat = np.atleast_1d(np.asarray(x))
+    step = 1 << 20
+    rows = max(1, step // max(1, int(np.prod(flat.shape[1:]))))
+    return all(bool(np.all(np.rint(flat[i : i + rows]) == flat[i : i + rows])) for i in range(0, len(flat), rows))
