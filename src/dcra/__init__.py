@@ -1,2 +1,56 @@
-"""Binary optimisation under losses that need not be smooth."""
+"""Binary optimisation under losses that need not be smooth.
+
+    minimise  sum_t w_t f_t(A_t x - b_t) + c'x   over x in {-1,1}^n or {0,1}^n
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0.dev0"
+
+_LAZY = {
+    "minimize": "dcra.api",
+    "minimize_batch": "dcra.api",
+    "solve": "dcra.api",
+    "Problem": "dcra.problem",
+    "Term": "dcra.problem",
+    "Result": "dcra.result",
+    "Status": "dcra.result",
+}
+_MODULES = {"apps", "engines", "io", "losses", "testing", "theory"}
+
+if TYPE_CHECKING:
+    from dcra import apps, engines, io, losses, testing, theory
+    from dcra.api import minimize, minimize_batch, solve
+    from dcra.problem import Problem, Term
+    from dcra.result import Result, Status
+
+__all__ = [
+    "Problem",
+    "Result",
+    "Status",
+    "Term",
+    "apps",
+    "engines",
+    "io",
+    "losses",
+    "minimize",
+    "minimize_batch",
+    "solve",
+    "testing",
+    "theory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    if name in _MODULES:
+        return import_module(f"dcra.{name}")
+    raise AttributeError(f"module 'dcra' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

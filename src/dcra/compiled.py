@@ -7,15 +7,16 @@ to be squared safely.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import frexp, inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dcra._array import Array, device_of, from_numpy, is_numpy, namespace, to_numpy
-from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build
+from dcra._kernels import loading
+from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build, smoothed
 from dcra.losses import CappedL1, Logistic, Loss, TableLoss
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
 from dcra.problem import Problem
@@ -39,6 +40,7 @@ class Piece:
     argument: float
     weight: float | Array
     where: slice
+    term: int  # its place in Problem.terms
 
     def values(self, z: Array) -> Array:
         """The piece's value for residuals z = A s - b of shape (..., rows)."""
@@ -83,6 +85,19 @@ class Piece:
         return self.loss.curvature < inf
 
 
+class Tables(NamedTuple):
+    """What compiled loops see: the model, the stacked b, and delta's unit in each piece."""
+
+    model: Model
+    b: np.ndarray[Any, Any]
+    units: tuple[float, ...]
+
+    def smoothed(self, delta: Smoothing) -> Model:
+        """The model smoothed as `Piece.smoothed` would be."""
+        deltas = delta if isinstance(delta, tuple) else (delta,) * len(self.units)
+        return smoothed(self.model, [d / unit for d, unit in zip(deltas, self.units, strict=True)])
+
+
 @dataclass(frozen=True, eq=False)
 class Compiled:
     """F(x) = value_scale * (sum of pieces + c's) + offset at s = the spins of x."""
@@ -93,6 +108,7 @@ class Compiled:
     offset: float
     value_scale: float
     like: Array
+    loops: bool = True  # whether compiled loops may be used
 
     @property
     def n(self) -> int:
@@ -139,9 +155,12 @@ class Compiled:
     def linear(self, S: Array) -> Array:
         return 0.0 if self.c is None else S @ self.c
 
+    def deltas(self, delta: Smoothing) -> tuple[float, ...]:
+        """One smoothing parameter per piece."""
+        return delta if isinstance(delta, tuple) else (delta,) * len(self.pieces)
+
     def _with(self, delta: Smoothing) -> list[tuple[Piece, float]]:
-        deltas = delta if isinstance(delta, tuple) else (delta,) * len(self.pieces)
-        return list(zip(self.pieces, deltas, strict=True))
+        return list(zip(self.pieces, self.deltas(delta), strict=True))
 
     def encode(self, x: Array) -> np.ndarray[Any, Any]:
         """Spins, on the host, of points x of the problem's domain."""
@@ -166,26 +185,27 @@ class Compiled:
         """Whether compiled loops can take it: matrices on the host and losses they know."""
         known = (TableLoss, Logistic, CappedL1)
         return (
-            is_numpy(self.like)
+            self.loops
+            and is_numpy(self.like)
             and len(self.pieces) <= 255
             and all(isinstance(p.loss, known) and p.operator.has_columns for p in self.pieces)
         )
 
-    def model(self, dtype: Any = np.float64) -> tuple[Model, np.ndarray[Any, Any]]:
-        """The arrays for compiled loops, and the stacked b; built once per dtype."""
-        cache: dict[Any, tuple[Model, np.ndarray[Any, Any]]] = self.__dict__.setdefault("_models", {})
+    def tables(self, dtype: Any = np.float64) -> Tables:
+        """The arrays for compiled loops; built once per dtype."""
+        cache: dict[Any, Tables] = self.__dict__.setdefault("_tables", {})
         key = np.dtype(dtype)
         if key not in cache:
-            cache[key] = _build_model(self, key)
+            cache[key] = _build_tables(self, key)
         return cache[key]
 
 
-def compile_problem(problem: Problem) -> Compiled:
-    """Bring a problem into spin form."""
+def compile_problem(problem: Problem, loops: bool | None = None) -> Compiled:
+    """Bring a problem into spin form; `loops` says whether compiled loops may be used (default: if they can)."""
     pieces: list[Piece] = []
     offset = problem.constant
     start = 0
-    for term in problem.terms:
+    for index, term in enumerate(problem.terms):
         operator, b, weight = term.operator, term.b, term.weight
         argument = 1.0
         if problem.domain == "binary":  # A x - b = (A s - (2 b - A e)) / 2
@@ -198,7 +218,8 @@ def compile_problem(problem: Problem) -> Compiled:
         operator, b, scale = _moderate(operator, b)
         stop = start + operator.shape[0]
         if stop > start:
-            pieces.append(Piece(term.loss, operator, b, argument * scale, weight, slice(start, stop)))
+            where = slice(start, stop)
+            pieces.append(Piece(term.loss, operator, b, argument * scale, weight, where, index))
         start = stop
     c = problem.linear
     if c is not None and problem.domain == "binary":
@@ -208,7 +229,8 @@ def compile_problem(problem: Problem) -> Compiled:
     working = tuple(_in_working_type(p, value_scale, problem.like) for p in pieces)
     if c is not None:
         c = namespace(c).astype(c / value_scale, problem.like.dtype)
-    return Compiled(problem, working, c, offset, value_scale, problem.like)
+    loops = loading.available() if loops is None else loops
+    return Compiled(problem, working, c, offset, value_scale, problem.like, loops)
 
 
 def _without_zero_rows(
@@ -270,12 +292,14 @@ def _in_working_type(p: Piece, value_scale: float, like: Array) -> Piece:
     if not isinstance(weight, float):
         weight = namespace(weight).astype(weight, like.dtype)
     b = namespace(p.b).astype(p.b, like.dtype)
-    return Piece(p.loss, p.operator, b, p.argument, weight, p.where)
+    return replace(p, b=b, weight=weight)
 
 
-def _build_model(compiled: Compiled, dtype: np.dtype[Any]) -> tuple[Model, np.ndarray[Any, Any]]:
+def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
     """Stack the pieces into one column store, each divided by a power of two of its own."""
-    scales = [2.0 ** frexp(p.operator.largest or 1.0)[1] if dtype == np.float32 else 1.0 for p in compiled.pieces]
+    scales = [
+        2.0 ** frexp(p.operator.largest or 1.0)[1] if dtype == np.float32 else 1.0 for p in compiled.pieces
+    ]
     total = sum(p.operator.entries for p in compiled.pieces)
     dense = total > 0.1 * compiled.n * compiled.n_rows
     store = _dense_store(compiled, scales, dtype) if dense else _sparse_store(compiled, scales, dtype)
@@ -300,7 +324,11 @@ def _build_model(compiled: Compiled, dtype: np.dtype[Any]) -> tuple[Model, np.nd
         n_rows=compiled.n_rows,
     )
     stacked = np.concatenate([*b, np.empty(0)]).astype(dtype)
-    return model, stacked
+    units = tuple(
+        (p.weight if isinstance(p.weight, float) and p.weight > 0 else 1.0) * s * s
+        for p, s in zip(compiled.pieces, scales, strict=True)
+    )
+    return Tables(model, stacked, units)
 
 
 def _table_row(p: Piece, scale: float) -> tuple[int, list[float]]:
@@ -342,10 +370,12 @@ def _sparse_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any])
     from scipy import sparse
 
     blocks = [
-        sparse.csc_array(p.operator.A) * (1 / scale)
-        for p, scale in zip(compiled.pieces, scales, strict=True)
+        sparse.csc_array(p.operator.A) * (1 / scale) for p, scale in zip(compiled.pieces, scales, strict=True)
     ]
-    A = sparse.csc_array(blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csc")) if blocks \
+    A = (
+        sparse.csc_array(blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csc"))
+        if blocks
         else sparse.csc_array((0, compiled.n))
+    )
     A.sort_indices()
     return Sparse(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data.astype(dtype, copy=False))

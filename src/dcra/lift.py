@@ -55,6 +55,8 @@ def normalize_columns(U: Array, old: Array) -> Array:
     xp = namespace(U)
     size = xp.sqrt(xp.sum(U * U, axis=-2, keepdims=True))
     zero = size == 0
+    if not bool(xp.any(zero)):
+        return U / size
     return xp.where(zero, old, U / xp.where(zero, xp.ones_like(size), size))
 
 

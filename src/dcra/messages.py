@@ -10,7 +10,7 @@ from typing import Any
 def suggest(name: str, got: Any, allowed: Iterable[str]) -> str:
     """'`name` must be one of ...; got ...; did you mean ...?'"""
     options = list(allowed)
-    near = get_close_matches(str(got), options, n=1)
+    near = get_close_matches(str(got).lower(), options, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"`{name}` must be one of {', '.join(options)}; got {got!r}{hint}"
 

@@ -5,13 +5,15 @@ All three take a batch: `apply` maps (..., n) to (..., r), `adjoint` maps (..., 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, is_array, is_numpy, namespace
+from dcra._array import Array, device_of, from_numpy, is_array, is_numpy, namespace, to_numpy
 
 MATERIALIZE_ENTRIES = 50_000_000
 """A LinearOperator with at most this many entries is turned into a dense matrix, once."""
@@ -46,7 +48,8 @@ class DenseMatrix:
         return DenseMatrix(self.A[:, lo:hi])
 
     def rows(self, keep: np.ndarray[Any, Any]) -> DenseMatrix:
-        return DenseMatrix(self.A[keep, :])
+        xp = namespace(self.A)
+        return DenseMatrix(xp.take(self.A, xp.asarray(keep, device=device_of(self.A)), axis=0))
 
     def scaled(self, factor: float) -> DenseMatrix:
         return DenseMatrix(self.A * factor)
@@ -69,11 +72,19 @@ class DenseMatrix:
         xp = namespace(self.A)
         if self.A.dtype == xp.float64:
             return x @ self.A.T - b
-        step = max(1, CHUNK_ENTRIES // max(1, self.shape[1]))
-        parts = [
-            x @ xp.astype(self.A[i : i + step, :], xp.float64).T for i in range(0, self.shape[0], step)
-        ]
+        parts = [x @ xp.astype(self.A[i:j, :], xp.float64).T for i, j in _chunks(self.shape)]
         return xp.concat(parts, axis=-1) - b
+
+    def exact_adjoint(self, y: Array) -> Array:
+        """A'y in float64."""
+        xp = namespace(self.A)
+        if self.A.dtype == xp.float64:
+            return y @ self.A
+        total = xp.zeros(self.shape[1], dtype=xp.float64, device=device_of(self.A))
+        step = max(1, CHUNK_ENTRIES // max(1, self.shape[1]))
+        for i in range(0, self.shape[0], step):
+            total = total + y[i : i + step] @ xp.astype(self.A[i : i + step, :], xp.float64)
+        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +130,15 @@ class SparseMatrix:
     def exact_residual(self, x: Array, b: Array) -> Array:
         return _batched(lambda M: self.A @ M, np.asarray(x, np.float64)) - b
 
+    def exact_adjoint(self, y: Array) -> Array:
+        return self.adjoint(np.asarray(y, np.float64))
+
 
 @dataclass(frozen=True, eq=False)
 class MatrixFree:
     """A LinearOperator too large to be written out: products only."""
 
     A: Any
-    factor: float = 1.0
     has_columns = False
 
     @property
@@ -138,19 +151,19 @@ class MatrixFree:
         return self.shape[0] * self.shape[1]
 
     def apply(self, X: Array) -> Array:
-        return _batched(lambda M: self.factor * self.A.matmat(M), X)
+        return _batched(lambda M: self.A.matmat(M), X)
 
     def adjoint(self, Y: Array) -> Array:
-        return _batched(lambda M: self.factor * self.A.rmatmat(M), Y)
+        return _batched(lambda M: self.A.rmatmat(M), Y)
 
     def scaled(self, factor: float) -> MatrixFree:
-        return MatrixFree(self.A, self.factor * factor)
+        return MatrixFree(factor * self.A)
 
     @cached_property
     def largest(self) -> float:
         """A size that entries do not exceed by much: the largest entry of A times a few random signs."""
         signs = np.where(np.random.default_rng(0).random((4, self.shape[1])) < 0.5, -1.0, 1.0)
-        return float(np.max(np.abs(self.apply(signs)))) / self.shape[1] ** 0.5
+        return float(np.max(np.abs(self.apply(signs))) / np.sqrt(self.shape[1]))
 
     @cached_property
     def column_norms(self) -> Array:
@@ -161,14 +174,17 @@ class MatrixFree:
     def exact_residual(self, x: Array, b: Array) -> Array:
         return self.apply(np.asarray(x, np.float64)) - b
 
+    def exact_adjoint(self, y: Array) -> Array:
+        return self.adjoint(np.asarray(y, np.float64))
+
 
 Operator = DenseMatrix | SparseMatrix | MatrixFree
 
 
 def as_operator(A: Any) -> Operator:
     """Wrap A, converting integers to float64 and small LinearOperators to matrices."""
-    if type(A).__module__.startswith("scipy.sparse._"):
-        return _linear_operator(A) if not hasattr(A, "tocsc") else _sparse(A)
+    if "scipy.sparse" in sys.modules and sys.modules["scipy.sparse"].issparse(A):
+        return _sparse(A)
     if is_array(A):
         return _dense(A)
     if callable(getattr(A, "matvec", None)) and hasattr(A, "shape"):
@@ -187,31 +203,42 @@ def norm_estimate(operator: Operator, iterations: int = 30) -> float:
         image = operator.apply(x)
         size = float(xp.linalg.vector_norm(image))
         if size == 0:
-            return float(np.max(np.asarray(operator.column_norms), initial=0.0))
-        x = operator.adjoint(image)
+            return float(np.max(to_numpy(operator.column_norms), initial=0.0))
+        x = operator.adjoint(image / size)
         if float(xp.linalg.vector_norm(x)) == 0:
             break
     return size
 
 
 def norm_bound(operator: Operator) -> float:
-    """An upper bound of ||A||_2 without a decomposition: the Frobenius norm."""
+    """An upper bound of ||A||_2 without a decomposition: the Frobenius norm.
+
+    Of products only, that norm is estimated: the bound is likely, not certain.
+    """
     norms = operator.column_norms
-    return float(namespace(norms).linalg.vector_norm(norms))
+    frobenius = float(namespace(norms).linalg.vector_norm(norms))
+    return max(frobenius, norm_estimate(operator)) if isinstance(operator, MatrixFree) else frobenius
 
 
 def all_finite(x: Array) -> bool:
     """Whether every entry is finite, without a temporary of the size of `x`."""
     xp = namespace(x)
-    if bool(xp.isfinite(xp.sum(x))):
-        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        if bool(xp.isfinite(xp.sum(x))):
+            return True
     flat = x if x.ndim == 1 else x.T if is_numpy(x) and not x.flags.c_contiguous else x
-    step = max(1, CHUNK_ENTRIES // max(1, int(np.prod(flat.shape[1:]))))
-    return all(bool(xp.all(xp.isfinite(flat[i : i + step]))) for i in range(0, flat.shape[0], step))
+    return all(bool(xp.all(xp.isfinite(flat[i:j, ...]))) for i, j in _chunks(flat.shape))
+
+
+def _chunks(shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Ranges of the first axis of `shape`, of at most `CHUNK_ENTRIES` entries each."""
+    step = max(1, CHUNK_ENTRIES // max(1, prod(shape[1:])))
+    return [(i, min(i + step, shape[0])) for i in range(0, shape[0], step)]
 
 
 def _dense(A: Array) -> DenseMatrix:
-    if is_numpy(A) and A.dtype.kind in "OSUV":
+    A = np.asarray(A) if is_numpy(A) else A  # np.matrix has products of its own
+    if is_numpy(A) and A.dtype.kind not in "fiubc":
         raise TypeError(f"`A` must hold real numbers; got dtype {A.dtype}")
     if A.ndim != 2:
         raise ValueError(f"`A` must be a matrix of shape (r, n); got {A.ndim} dimension(s)")
@@ -277,6 +304,5 @@ def _batched(product: Any, X: Array) -> Array:
 
 def _like(operator: Operator, x: np.ndarray[Any, Any]) -> Array:
     if isinstance(operator, DenseMatrix):
-        xp = namespace(operator.A)
-        return xp.asarray(x, dtype=operator.A.dtype, device=operator.A.device)
+        return from_numpy(x, operator.A)
     return x

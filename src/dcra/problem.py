@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
-from dcra.losses import Hinge, L1, LInf, Linear, Loss, SquaredHinge, SquaredL2, as_loss
+from dcra.losses import L1, Hinge, Linear, LInf, Loss, SquaredHinge, SquaredL2, as_loss
 from dcra.messages import shown, suggest
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
 
@@ -92,7 +92,7 @@ class Problem:
         if not self.terms and linear is None:
             raise ValueError("a problem needs `terms` or `linear`; got neither")
         self.domain = domain
-        self.n = self.terms[0].operator.shape[1] if self.terms else int(np.shape(linear)[0])
+        self.n = self.terms[0].operator.shape[1] if self.terms else _length(linear)
         for i, term in enumerate(self.terms):
             if term.operator.shape[1] != self.n:
                 raise ValueError(
@@ -126,13 +126,18 @@ class Problem:
     def objective(self, x: Array) -> Any:
         """F(x) in float64: a float for x of shape (n,), an array of shape (k,) for (k, n)."""
         x = self.check_point("x", x)
+        total = self.relaxed_objective(x)
+        return float(total) if x.ndim == 1 else to_numpy(total)
+
+    def relaxed_objective(self, x: Array) -> Any:
+        """F anywhere: x of shape (..., n) in float64 and our array library, not checked."""
         xp = namespace(x)
         total = xp.zeros(x.shape[:-1], dtype=xp.float64, device=device_of(x)) + self.constant
         for term in self.terms:
             total = total + term.value(x)
         if self.linear is not None:
             total = total + x @ self.linear
-        return float(total) if x.ndim == 1 else to_numpy(total)
+        return total
 
     def check_point(self, name: str, x: Array) -> Array:
         """`x` in float64 and our array library, or an error if it is not a point of the domain."""
@@ -179,18 +184,20 @@ class Problem:
                 and not isinstance(t.operator, MatrixFree)
                 and _is_whole(t.weight if isinstance(t.weight, float) else to_numpy(t.weight))
                 and _is_whole(to_numpy(t.b))
-                and _is_whole(t.operator.A.data if isinstance(t.operator, SparseMatrix) else to_numpy(t.operator.A))
+                and _is_whole(
+                    t.operator.A.data if isinstance(t.operator, SparseMatrix) else to_numpy(t.operator.A)
+                )
                 for t in self.terms
             )
         )
 
     def _reference(self) -> Array:
         """An array whose library, device and float type all answers take."""
+        libraries = {_library(t.operator) for t in self.terms}
+        if len(libraries) > 1:
+            raise TypeError(f"all terms must use one array library; got {', '.join(sorted(libraries))}")
         dense = [t.operator.A for t in self.terms if isinstance(t.operator, DenseMatrix)]
         if dense:
-            libraries = {namespace(A).__name__ for A in dense}
-            if len(libraries) > 1:
-                raise TypeError(f"all terms must use one array library; got {', '.join(sorted(libraries))}")
             return dense[0][:0, :0]
         sparse = [t.operator.A.dtype for t in self.terms if isinstance(t.operator, SparseMatrix)]
         return np.empty((0, 0), dtype=sparse[0] if sparse else np.float64)
@@ -198,12 +205,11 @@ class Problem:
 
 def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar: bool = False) -> Array:
     """`x` as a finite float64 vector of length `size` in the library of `like`."""
-    if is_array(x) and not is_numpy(x) and is_numpy(like):
-        x = to_numpy(x)
-    host_kind = np.asarray(x).dtype.kind if not is_array(x) or is_numpy(x) else "f"
-    if host_kind not in "fiub":
-        raise TypeError(f"`{name}` must hold real numbers; got {shown(x)}")
     xp = namespace(like)
+    if is_array(x) and namespace(x) is not xp:
+        x = to_numpy(x)
+    if not _is_real(x):
+        raise TypeError(f"`{name}` must hold real numbers; got {shown(x)}")
     array = xp.asarray(x, dtype=xp.float64, device=device_of(like))
     if scalar and array.ndim == 0:
         array = array + xp.zeros(size, dtype=xp.float64, device=device_of(like))
@@ -215,11 +221,8 @@ def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar:
 
 
 def _weight(weight: Any, r: int, like: Array, loss: Loss) -> float | Array:
-    if np.ndim(weight) == 0 and not isinstance(weight, str):
-        value = float(weight)
-        if not np.isfinite(value):
-            raise ValueError(f"`weight` must be finite; got {weight!r}")
-        lowest = value
+    if np.ndim(weight) == 0:
+        value = lowest = float(vector("weight", weight, 1, np.empty(0), scalar=True)[0])
     else:
         value = vector("weight", weight, r, like)
         lowest = float(namespace(value).min(value))
@@ -231,6 +234,26 @@ def _weight(weight: Any, r: int, like: Array, loss: Loss) -> float | Array:
     if lowest < 0 and not isinstance(loss, Linear):
         raise ValueError(f"`weight` must not be negative (only the linear loss allows it); found {lowest:g}")
     return value
+
+
+def _length(linear: Any) -> int:
+    """Number of variables of a problem that has no terms."""
+    shape = np.shape(linear)
+    if len(shape) != 1 or shape[0] == 0:
+        raise ValueError(f"`linear` must have shape (n,), n at least 1; got {tuple(shape)}")
+    return int(shape[0])
+
+
+def _is_real(x: Any) -> bool:
+    if is_array(x) and not is_numpy(x):
+        return bool(namespace(x).isdtype(x.dtype, ("bool", "integral", "real floating")))
+    return np.asarray(x).dtype.kind in "fiub"
+
+
+def _library(operator: Operator) -> str:
+    """Name of A's array library; sparse matrices and LinearOperators are NumPy's."""
+    name = str(namespace(operator.A).__name__) if isinstance(operator, DenseMatrix) else "numpy"
+    return name.rpartition(".")[2]
 
 
 def _finite(operator: Operator) -> bool:
@@ -253,4 +276,6 @@ def _is_whole(x: Any) -> bool:
     flat = np.atleast_1d(np.asarray(x))
     step = 1 << 20
     rows = max(1, step // max(1, int(np.prod(flat.shape[1:]))))
-    return all(bool(np.all(np.rint(flat[i : i + rows]) == flat[i : i + rows])) for i in range(0, len(flat), rows))
+    return all(
+        bool(np.all(np.rint(flat[i : i + rows]) == flat[i : i + rows])) for i in range(0, len(flat), rows)
+    )

@@ -3,6 +3,7 @@
 grad(A, j, z, rows)             entry j of A' g(z), g the smoothed gradient of the losses
 trial(A, j, dx, z, rows, loss)  total loss after x_j += dx; `loss` is the total now
 shift(A, j, dx, z)              z += dx A_j
+entry(A, j, p)                  row and value of the p-th stored entry of column j
 length(A, j)                    entries stored in column j: the unit of work
 """
 
@@ -31,6 +32,10 @@ def length(A, j):
     return _module(A).length(A, j)
 
 
+def entry(A, j, p):
+    return _module(A).entry(A, j, p)
+
+
 def _module(A):
     return dense if isinstance(A, Dense) else sparse
 
@@ -44,5 +49,5 @@ def _pick(name):
     return choose
 
 
-for _primitive in (grad, trial, shift, length):
+for _primitive in (grad, trial, shift, length, entry):
     overload(_primitive, jit_options=_INLINED, strict=False)(_pick(_primitive.__name__))

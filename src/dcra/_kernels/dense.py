@@ -45,6 +45,10 @@ def length(A, j):
     return A.cols.shape[1]
 
 
+def entry(A, j, p):
+    return p, A.cols[j, p]
+
+
 @inline
 def _term_grad(kind, p, a, z, w):
     g = z.dtype.type(0)

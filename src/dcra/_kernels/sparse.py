@@ -55,6 +55,10 @@ def length(A, j):
     return A.ptr[j + 1] - A.ptr[j]
 
 
+def entry(A, j, p):
+    return A.idx[A.ptr[j] + p], A.val[A.ptr[j] + p]
+
+
 def shift(A, j, dx, z):
     """Z += dx A_j."""
     for p in range(A.ptr[j], A.ptr[j + 1]):

@@ -45,13 +45,13 @@ def loss_at(rows, z):
     total = 0.0
     for t in range(rows.kind.size):
         for i in range(rows.start[t], rows.start[t + 1]):
-            f = _row_value(rows.kind[t], rows.table[t], np.float64(z[i]))
+            f = row_value(rows.kind[t], rows.table[t], np.float64(z[i]))
             total += rows.weight[i] * f if rows.weight.size else f
     return total
 
 
 @inline
-def _row_value(kind, p, z):
+def row_value(kind, p, z):
     k, e = np.float64(p[1]), np.float64(p[2])
     lo, hi = np.float64(p[3]), np.float64(p[4])
     if kind == LOGISTIC:

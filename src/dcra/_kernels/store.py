@@ -57,6 +57,33 @@ class Model(NamedTuple):
     L: Array
 
 
+class Memory(NamedTuple):
+    """What an annealing run knows about its flips.
+
+    rise (n,): last known change of the objective;  stamp (n,): flips made when it was computed, -1 never;
+    due (n,): flips after which to look again;  drift, flips, looks (1,): learned variance per flip, counters
+    """
+
+    rise: Array
+    stamp: Array
+    due: Array
+    drift: Array
+    flips: Array
+    looks: Array
+
+
+def memory(n: int) -> Memory:
+    """A memory that knows nothing yet."""
+    return Memory(
+        np.zeros(n),
+        np.full(n, -1, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(1),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
 def column_norms(A: Dense | Sparse, start: Array, weight: Array) -> Array:
     """Weighted squared column norms of each term, (T, n)."""
     n = A.cols.shape[0] if isinstance(A, Dense) else A.ptr.size - 1

@@ -1,5 +1,7 @@
 """Coordinate sweeps on the box form  env(Ax - b) + c'x + rho sum(1 - x_j^2)."""
 
+import math
+
 import numpy as np
 
 from .column import grad, length, shift
@@ -8,32 +10,50 @@ from .rng import shuffle
 
 
 @kernel
-def sweep(model, x, z, order, rest, rng, first, last, rho, rise, kappa, patience):
-    """Run sweeps first..last of a schedule whose sweep s has penalty rho + rise s.
+def sweep(model, x, z, columns, blocks, rest, rng, rho, first, last, total, kappa, patience):
+    """Run sweeps first..last, of `total` that take x from the inside of the box to its corners.
 
     x_j <- clip(x_j - (grad_j + c_j - 2 rho x_j) / L_j, -1, 1), L_j = kappa sum_t slope_t L[t, j]; kappa >= 1/2
-    makes every step a descent of the box form. With rho = rise = 0 it solves the convex relaxation.
+    makes every step a descent of the box form. After each sweep rho is steered, up or down, so that the mean of
+    x_j^2 over `columns` follows sqrt(sweep / total): the penalty needs no scale of its own. With total = 0
+    rho stays as it is; then rho = 0 solves the convex relaxation.
 
     Parameters
     ----------
-    x, z : (n,), (r,)    point in the box and its residual, updated
-    order : (m,) int64   a permutation of range(m); columns are visited in shuffled runs of ceil(n / m)
-    rest : (n,) int64    sweeps for which a column is left alone; zeros at the start, updated
-    patience : float     a column pinned at +-1 whose step overshoots by v rests patience * v sweeps, 64 at most;
-                         0 visits every column in every sweep
+    x, z : (n,), (r,)      point in the box and its residual, updated
+    columns : (m,) int64   the columns that move; the others stay as they are
+    blocks : (k,) int64    a permutation of range(k); columns are visited in shuffled runs of ceil(m / k)
+    rest : (n,) int64      sweeps for which a column is left alone; zeros at the start, updated
+    rho : (1,) float64     penalty, updated; 0 with total > 0 means: choose it
+    patience : float       a column pinned at +-1 whose step overshoots by v rests patience * v sweeps, 64 at most;
+                           0 visits every column in every sweep
 
-    Returns the number of entries of A touched.
+    Returns the number of entries of A touched. Stops early once all columns are pinned.
     """
-    n, width = x.size, -(-x.size // order.size)
     work = 0
+    if total > 0 and rho[0] == 0:
+        rho[0] = _first_penalty(model, columns)
     for s in range(first, last):
-        shuffle(rng, order)
-        for q in order:
-            for j in range(q * width, min(n, (q + 1) * width)):
-                if rest[j] > 0:
-                    rest[j] -= 1
-                else:
-                    work += _update(model, x, z, rest, j, rho + rise * s, kappa, patience)
+        work += _pass(model, x, z, columns, blocks, rest, rng, rho[0], kappa, patience)
+        if total > 0:
+            polar = _polarisation(x, columns)
+            if polar == 1.0:
+                break
+            rho[0] *= math.exp(math.sqrt((s + 1.0) / total) - polar)
+    return work
+
+
+@inline
+def _pass(model, x, z, columns, blocks, rest, rng, rho, kappa, patience):
+    work, width = 0, -(-columns.size // blocks.size)
+    shuffle(rng, blocks)
+    for q in blocks:
+        for p in range(q * width, min(columns.size, (q + 1) * width)):
+            j = columns[p]
+            if rest[j] > 0:
+                rest[j] -= 1
+            else:
+                work += _update(model, x, z, rest, j, rho, kappa, patience)
     return work
 
 
@@ -57,6 +77,23 @@ def _curvature(model, j):
     for t in range(model.rows.kind.size):
         total += np.float64(model.rows.table[t, 0]) * np.float64(model.L[t, j])
     return total
+
+
+@inline
+def _first_penalty(model, columns):
+    """Small against the curvature; steering does the rest."""
+    total = 0.0
+    for j in columns:
+        total += _curvature(model, j)
+    return total / (64.0 * columns.size)
+
+
+@inline
+def _polarisation(x, columns):
+    total = 0.0
+    for j in columns:
+        total += np.float64(x[j]) * np.float64(x[j])
+    return total / columns.size
 
 
 @kernel

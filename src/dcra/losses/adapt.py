@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array
+from dcra._array import Array, from_numpy, to_numpy
 from dcra.losses.base import Loss
 from dcra.losses.special import CappedL1, L2Norm, LInf, Logistic
 from dcra.losses.table import (
@@ -49,14 +49,17 @@ class VectorLoss(Loss):
     label: str = "vector loss"
 
     def value(self, z: Array) -> Array:
-        rows = np.asarray(z)
-        flat = [float(self.value_of(row)) for row in rows.reshape(-1, rows.shape[-1])]
-        return np.asarray(flat).reshape(rows.shape[:-1])[()]
+        flat = [float(self.value_of(row)) for row in _rows(z)]
+        return from_numpy(np.asarray(flat).reshape(z.shape[:-1]), z)
 
     def prox(self, z: Array, step: Array | float) -> Array:
-        rows = np.asarray(z)
-        flat = [np.asarray(self.prox_of(row, step)) for row in rows.reshape(-1, rows.shape[-1])]
-        return np.stack(flat).reshape(rows.shape).astype(rows.dtype, copy=False)
+        flat = [np.asarray(self.prox_of(row, float(step))) for row in _rows(z)]
+        return from_numpy(np.stack(flat).reshape(z.shape), z)
+
+
+def _rows(z: Array) -> np.ndarray[Any, Any]:
+    """The vectors of a batch, on the host and in memory of their own."""
+    return np.array(to_numpy(z)).reshape(-1, z.shape[-1])
 
 
 def from_pyproximal(operator: Any, *, convex: bool = False) -> VectorLoss:

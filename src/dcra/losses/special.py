@@ -31,18 +31,19 @@ class Logistic(Loss):
     def prox(self, z: Array, step: Array | float) -> Array:
         """Root of p + step * sigmoid(p) = z: Newton's method kept inside a shrinking bracket."""
         xp = namespace(z)
-        lo, hi = z - step, z
-        p = z - 0.5 * step
+        reach = xp.log1p(step + 0 * z)  # p is this near to z if z <= 0, to z - step if z >= step, else to 0
+        lo = xp.maximum(z - step, xp.clip(z, None, 0.0) - reach)
+        hi = xp.minimum(z, xp.clip(z - step, 0.0, None) + reach)
+        p = lo + 0.5 * (hi - lo)
         for _ in range(60):
             s = sigmoid(p)
             excess = p - z + step * s
+            if bool(xp.all(xp.abs(excess) <= 4 * _eps(z) * (xp.abs(z) + step * s))):
+                break
             lo, hi = xp.where(excess <= 0, p, lo), xp.where(excess >= 0, p, hi)
             newton = p - excess / (1 + step * s * (1 - s))
-            inside = (newton > lo) & (newton < hi)
-            updated = xp.where(inside, newton, 0.5 * (lo + hi))
-            if bool(xp.all(updated == p)):
-                break
-            p = updated
+            quick = (newton >= lo) & (newton <= hi) & (hi - lo < 4)
+            p = xp.where(quick, newton, lo + 0.5 * (hi - lo))
         return p
 
     def envelope_grad(self, z: Array, step: Array | float) -> Array:
@@ -135,11 +136,13 @@ class LInf(Loss):
         xp = namespace(z)
         y = z / step
         size = xp.abs(y)
-        ranked = xp.flip(xp.sort(size, axis=-1), axis=-1)
+        top = xp.max(size, axis=-1, keepdims=True)
+        below = size - top  # measured from the top, the sum of 1 survives rounding at any size
+        ranked = xp.flip(xp.sort(below, axis=-1), axis=-1)
         counts = xp.cumulative_sum(xp.ones_like(y), axis=-1)
         excess = (xp.cumulative_sum(ranked, axis=-1) - 1) / counts
         threshold = xp.max(excess, axis=-1, keepdims=True)
-        return xp.sign(y) * xp.clip(size - xp.clip(threshold, 0.0, None), 0.0, None)
+        return xp.sign(y) * xp.where(threshold <= -top, size, xp.clip(below - threshold, 0.0, None))
 
     def conjugate(self, y: Array) -> Array:
         return _unit_ball(total(namespace(y).abs(y)))
@@ -151,6 +154,10 @@ def sigmoid(z: Array) -> Array:
     return xp.where(z >= 0, 1 / (1 + t), t / (1 + t))
 
 
+def _eps(x: Array) -> float:
+    return float(namespace(x).finfo(x.dtype).eps)
+
+
 def _entropy(t: Array) -> Array:
     xp = namespace(t)
     return t * xp.log(xp.where(t > 0, t, 1.0 + 0 * t))
@@ -159,4 +166,4 @@ def _entropy(t: Array) -> Array:
 def _unit_ball(norm: Array) -> Array:
     """0 where a dual norm is at most 1, up to the rounding of the norm itself; infinite beyond."""
     xp = namespace(norm)
-    return xp.where(norm <= 1 + 8 * float(xp.finfo(norm.dtype).eps), 0 * norm, 0 * norm + inf)
+    return xp.where(norm <= 1 + 8 * _eps(norm), 0 * norm, 0 * norm + inf)

@@ -1,0 +1,194 @@
+"""The public calls: `minimize`, `solve`, `minimize_batch`."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array
+from dcra._kernels import loading
+from dcra.compiled import compile_problem
+from dcra.engines.base import Engine, Host
+from dcra.enumeration import trivial
+from dcra.losses import Loss
+from dcra.methods import resolve
+from dcra.portfolio import Limits, Search, default_jobs, run
+from dcra.problem import Problem, Term
+from dcra.result import Progress, Result
+
+
+def minimize(
+    A: Any,
+    b: Array,
+    loss: str | Loss = "l1",
+    *,
+    weights: float | Array | None = None,
+    domain: str = "spin",
+    linear: Array | None = None,
+    method: str | Engine = "auto",
+    time_limit: float | None = None,
+    starts: int | None = None,
+    target: float | None = None,
+    seed: int | None = None,
+    x0: Array | Result | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Result:
+    """Minimise f(Ax - b) + c'x over x in {-1,1}^n or {0,1}^n.
+
+    Parameters
+    ----------
+    A : (r, n) array, scipy.sparse matrix or LinearOperator
+    b : (r,) array
+    loss : str or Loss
+        "l1", "squared", "huber", "hinge", "squared_hinge", "quantile", "epsilon_insensitive", "logistic",
+        "linear", "capped_l1", "l2", "linf", an object of `dcra.losses`, or one with `value` and `prox`.
+    weights : float or (r,) array, optional
+        Row weights of the loss.
+    domain : {"spin", "binary"}
+        {-1,1}^n or {0,1}^n.
+    linear : (n,) array, optional
+        c.
+
+    The remaining parameters are those of `solve`.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcra
+    >>> A = np.array([[1.0, 2.0], [3.0, -1.0]])
+    >>> dcra.minimize(A, A @ [1, -1]).x
+    array([ 1., -1.])
+    """
+    problem = Problem([Term(loss, A, b, 1.0 if weights is None else weights)], linear=linear, domain=domain)
+    return solve(
+        problem,
+        method=method,
+        time_limit=time_limit,
+        starts=starts,
+        target=target,
+        seed=seed,
+        x0=x0,
+        callback=callback,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def solve(
+    problem: Problem,
+    *,
+    method: str | Engine = "auto",
+    time_limit: float | None = None,
+    starts: int | None = None,
+    target: float | None = None,
+    seed: int | None = None,
+    x0: Array | Result | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Result:
+    """Solve a `Problem`.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : str or Engine
+        "auto", another name of `dcra.methods`, or an engine with options such as `DCRA(rank=5)`.
+    time_limit : float, optional
+        Seconds, from entry to return.
+    starts : int, optional
+        Initial points to take to local answers; 32 when neither this nor a time limit is given. The answer
+        then depends on the seed alone, whatever `n_jobs` is.
+    target : float, optional
+        Stop at this value of the objective.
+    seed : int, optional
+        Drawn, and stored in the result, when not given.
+    x0 : (n,) or (k, n) array or Result, optional
+        Points to start from.
+    callback : callable, optional
+        Called with (seconds, fun, lower_bound) on improvements, at most 20 times a second; returning True
+        stops the search.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    progress : bool
+        Show a progress display on a terminal.
+    """
+    clock = time.perf_counter
+    begun = clock()
+    if not isinstance(problem, Problem):
+        raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
+    label, make_plan = resolve(method)
+    limits = Limits(
+        time_limit=_positive("time_limit", time_limit),
+        starts=_count("starts", starts),
+        target=None if target is None else float(target),
+        callback=_callable(callback),
+        n_jobs=_count("n_jobs", n_jobs) or default_jobs(),
+        clock=clock,
+    )
+    points = _points(problem, x0)
+    loops = not (label == "auto" and trivial(problem)) and loading.affordable(time_limit)
+    compiled = compile_problem(problem, loops)
+    compile_seconds = loading.load(announce=progress) if compiled.tabulated else 0.0
+    chosen = secrets.randbits(32) if seed is None else _seed(seed)
+    search = Search(compiled, limits, chosen, begun, compiled.encode(points) if points is not None else None)
+    search.compile_seconds = compile_seconds
+    plan = make_plan(compiled, None if time_limit is None else search.seconds_left)
+    if not progress:
+        return run(search, plan, label)
+    from dcra.display import live
+
+    with live(search) as on_tick:
+        return run(search, plan, label, on_tick)
+
+
+def _points(problem: Problem, x0: Any) -> Host | None:
+    if x0 is None:
+        return None
+    point = problem.check_point("x0", x0.x if isinstance(x0, Result) else x0)
+    return np.atleast_2d(np.asarray(point))
+
+
+def _positive(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"`{name}` must be a number of seconds; got {value!r}")
+    if not 0 < value < inf:
+        raise ValueError(f"`{name}` must be positive and finite; got {value!r}")
+    return float(value)
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"`{name}` must be an integer; got {value!r}")
+    if value < 1:
+        raise ValueError(f"`{name}` must be at least 1; got {value}")
+    return int(value)
+
+
+def _seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"`seed` must be an integer; got {value!r}")
+    if value < 0:
+        raise ValueError(f"`seed` must not be negative; got {value}")
+    return int(value)
+
+
+def _callable(callback: Any) -> Any:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"`callback` must be callable; got {type(callback).__name__}")
+    return callback

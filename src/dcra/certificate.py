@@ -1,0 +1,204 @@
+"""Lower bounds on F by duality.
+
+For convex f_t and y_t in the domain of (w_t f_t)*, with q = sum_t A_t'y_t + c,
+
+    F(x) >= - sum_t (w_t f_t)*(y_t) - sum_t b_t'y_t + constant + min over the box of q'x,
+
+the last being -|q|_1 for spins and sum_j min(0, q_j) for {0,1}. The slope g of the envelope at u is a
+subgradient of f at p = prox(u), so f*(g) = <g, p> - f(p): no conjugate is needed, and any point x of the
+box gives a bound.
+"""
+
+from __future__ import annotations
+
+from math import ceil, inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcra._array import Array, device_of, from_numpy, namespace, to_numpy
+from dcra._kernels.seed import state as random_state
+from dcra.compiled import Compiled
+from dcra.engines.block import blocks_of
+from dcra.engines.block import sweep as sweep_blocks
+from dcra.losses import Linear
+from dcra.problem import Problem, Term
+from dcra.schedule import units_at
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Slopes(NamedTuple):
+    """A dual point y of one term's w f, with what is known about it."""
+
+    y: Array
+    conjugate: float  # (w f)*(y)
+    size: float  # of the numbers that went into it
+    smoothed: float = 0.0  # w env f at the point that y comes from
+    energy: float = 0.0  # step/2 * w |g|^2: the conjugate of the smoothed loss exceeds that of f by it
+
+
+def trivial_bound(problem: Problem) -> float:
+    """What holds without any work: losses at their infimum, the linear part at its minimum on the box."""
+    if not problem.convex:
+        return -inf
+    if any(not (t.loss.positive or isinstance(t.loss, Linear)) for t in problem.terms):
+        return -inf
+    return _bound(problem, [_flat_slopes(t) for t in problem.terms])
+
+
+def dual_bound(problem: Problem, x: Array, steps: list[float]) -> float:
+    """The bound given by the slopes of the envelopes, one step per term, at a point x of the box."""
+    if not problem.convex:
+        return -inf
+    return _bound(problem, [_slopes(t, t.residual(x), s) for t, s in zip(problem.terms, steps, strict=True)])
+
+
+def _slopes(term: Term, u: Array, step: float) -> Slopes:
+    xp = namespace(u)
+    p = u if step == 0 else term.loss.prox(u, step)
+    g = term.loss.envelope_grad(u, step)
+    if isinstance(term.weight, float):
+        value = term.weight * float(term.loss.value(p))
+    else:
+        value = float(xp.sum(term.weight * term.loss.values(p)))
+    y = term.weight * g
+    product = y * p
+    energy = 0.5 * step * float(xp.sum(y * g))
+    size = float(xp.sum(xp.abs(product))) + abs(value)
+    return Slopes(y, float(xp.sum(product)) - value, size, value + energy, energy)
+
+
+def _flat_slopes(term: Term) -> Slopes:
+    """y = 0 for losses with infimum 0; the weights themselves for the linear loss."""
+    zero = 0 * term.b
+    return Slopes(zero + term.weight if isinstance(term.loss, Linear) else zero, 0.0, 0.0)
+
+
+def _bound(problem: Problem, slopes: list[Slopes]) -> float:
+    total, size = problem.constant, abs(problem.constant)
+    q: Any = np.zeros(problem.n) if problem.linear is None else to_numpy(problem.linear)
+    spread = float(np.sum(np.abs(q)))
+    for term, s in zip(problem.terms, slopes, strict=True):
+        xp = namespace(s.y)
+        products = term.b * s.y
+        total -= s.conjugate + float(xp.sum(products))
+        size += s.size + float(xp.sum(xp.abs(products)))
+        norm = float(xp.linalg.vector_norm(s.y))
+        if norm > 0:
+            q = q + to_numpy(term.operator.exact_adjoint(s.y))
+            spread += norm * float(np.sum(to_numpy(term.operator.column_norms).astype(np.float64)))
+    total += -float(np.sum(np.abs(q))) if problem.domain == "spin" else float(np.sum(np.minimum(q, 0.0)))
+    allowance = EPS * (problem.n + problem.n_rows) * (size + spread)
+    return total - allowance if np.isfinite(total) else -inf
+
+
+def rounded_up(problem: Problem, bound: float) -> float:
+    """The next integer where F is known to take only integers."""
+    return float(ceil(bound - 1e-6)) if np.isfinite(bound) and problem.integer_valued else bound
+
+
+class DualStage:
+    """Resumable: the box relaxation by sweeps at rho = 0 with delta falling, and the best bound met.
+
+    The duality gap at x has two parts: what smoothing costs, at most delta (r - |y|^2)/2, and what the sweeps
+    have left to do at this delta. When the second is the smaller one, delta falls.
+    """
+
+    LEVELS = 30
+    FALL = 0.5
+    BALANCE = 0.3  # share of the gap left to the sweeps at which delta falls
+    CLOSED = 5e-3  # relative duality gap at which the relaxation counts as solved
+    ROUNDS = 1000
+    SWEEPS = 8  # per round: a bound costs about as much as three sweeps
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.problem = compiled.problem
+        self.bound = trivial_bound(self.problem)
+        self.level = self.rounds = self.swept = 0
+        self.point: np.ndarray[Any, Any] | None = None
+        self.done = not (self.problem.convex and compiled.pieces)
+        if not self.done:
+            self._relaxation = _LoopBox(compiled) if compiled.tabulated else _BlockBox(compiled)
+            centre = from_numpy(np.zeros(compiled.n), compiled.like)
+            self.delta = units_at(compiled, to_numpy(compiled.residual(centre))).delta
+
+    def advance(self, work: int) -> None:
+        """Go on with the sweeps of a round, and end it with a bound; the work decides only where to pause."""
+        if self.done:
+            return
+        sweeps = int(np.clip(work // (2 * self.compiled.work_per_pass), 1, self.SWEEPS - self.swept))
+        self.point = self._relaxation.sweep(self.delta, sweeps)
+        self.swept = (self.swept + sweeps) % self.SWEEPS
+        if self.swept == 0:
+            self._measure(self._decoded(self.point))
+
+    def _measure(self, x: Array) -> None:
+        """The bound at x, and what it says about delta."""
+        slopes = [_slopes(t, t.residual(x), s) for t, s in zip(self.problem.terms, self._steps(), strict=True)]
+        bound = _bound(self.problem, slopes)
+        self.bound = max(self.bound, bound)
+        linear = 0.0 if self.problem.linear is None else float(x @ self.problem.linear)
+        smoothed = self.problem.constant + linear + sum(s.smoothed for s in slopes)
+        left = smoothed + sum(s.energy for s in slopes) - bound  # smoothed primal minus smoothed dual
+        gap = float(self.problem.relaxed_objective(x)) - self.bound
+        if gap <= self.CLOSED * abs(self.bound):
+            self.done = True
+        elif left <= self.BALANCE * gap:
+            self.level += 1
+            self.delta = tuple(self.FALL * d for d in self.delta)
+        self.rounds += 1
+        self.done = self.done or self.level >= self.LEVELS or self.rounds >= self.ROUNDS
+
+    def _decoded(self, x: np.ndarray[Any, Any]) -> Array:
+        like = self.problem.like
+        xp = namespace(like)
+        host = x if self.problem.domain == "spin" else (x + 1) / 2
+        return xp.asarray(host, dtype=xp.float64, device=device_of(like))
+
+    def _steps(self) -> list[float]:
+        """Each term's step in units of its own residual; any number serves terms without rows."""
+        steps = [1.0] * len(self.problem.terms)
+        for piece, delta in zip(self.compiled.pieces, self.delta, strict=True):
+            steps[piece.term] = delta * piece.argument**2
+        return steps
+
+
+class _LoopBox:
+    """The box relaxation in the compiled coordinate loop."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.tables = compiled.tables(np.float32)
+        self.x = np.zeros(compiled.n, np.float32)
+        self.z = np.empty_like(self.tables.b)
+        self.columns, self.blocks = np.arange(compiled.n), np.arange(compiled.n)
+        self.rng = random_state(0)
+
+    def sweep(self, delta: tuple[float, ...], sweeps: int) -> np.ndarray[Any, Any]:
+        from dcra._kernels.state import refresh
+        from dcra._kernels.sweep import sweep
+
+        rest = np.zeros(self.x.size, np.int64)
+        model = self.tables.smoothed(delta)
+        refresh(model, self.tables.b, self.x, self.z)
+        point = (model, self.x, self.z, self.columns, self.blocks, rest, self.rng, np.zeros(1))
+        sweep(*point, 0, sweeps, 0, 0.5, 0.0)
+        return self.x.astype(np.float64)
+
+
+class _BlockBox:
+    """The box relaxation by array blocks."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.blocks = blocks_of(compiled)
+        self.X = from_numpy(np.zeros((1, compiled.n)), compiled.like)
+        self.rng = np.random.default_rng(0)
+
+    def sweep(self, delta: tuple[float, ...], sweeps: int) -> np.ndarray[Any, Any]:
+        Z = self.compiled.residual(self.X)
+        for _ in range(sweeps):
+            order = self.rng.permutation(len(self.blocks))
+            self.X, Z = sweep_blocks(self.compiled, self.blocks, order, self.X, Z, 0.0, delta, 0.5)
+        return to_numpy(self.X)[0].astype(np.float64)

@@ -1,0 +1,66 @@
+"""The contract of an engine: take starts to local answers, a little work at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcra.compiled import Compiled
+
+Host = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Starts number `first`, `first + 1`, ... of a seed; `points` (count, n) holds given initial spins.
+
+    Whatever is random in start i depends on (seed, i) alone.
+    """
+
+    seed: int
+    first: int
+    count: int
+    points: Host | None = None
+
+
+class State(ABC):
+    """Where some starts stand. Owned by one thread at a time."""
+
+    @abstractmethod
+    def advance(self, work: int) -> None:
+        """Go on, touching about `work` entries of A, then return; no-op once `done`."""
+
+    @property
+    @abstractmethod
+    def done(self) -> bool: ...
+
+    @abstractmethod
+    def candidates(self) -> Host:
+        """The spins these starts stand for now, (count, n) on the host."""
+
+    @property
+    def steps(self) -> int:
+        """Iterations made so far, over all starts."""
+        return 0
+
+
+class Engine(ABC):
+    """Options of a method, as a frozen dataclass; `start` gives a resumable state."""
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What a problem must offer: any of "columns", "table"."""
+
+    def batch(self, compiled: Compiled) -> int:
+        """How many starts go together; a function of the problem alone."""
+        return 1
+
+    def setup_work(self, compiled: Compiled) -> int:
+        """Entries of A touched by `start` itself, which cannot be interrupted."""
+        return 2 * compiled.work_per_pass
+
+    @abstractmethod
+    def start(self, compiled: Compiled, starts: Starts) -> State: ...

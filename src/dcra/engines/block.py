@@ -1,0 +1,99 @@
+"""Block sweeps on the box form, for many starts at once: plain array code, any library, any loss.
+
+The penalty is measured along v0, p - |V'v0|^2 = sum_j (1 - x_j^2), so a column of V is its x_j in [-1, 1]:
+
+    env(Ax - b) + c'x + rho sum_j (1 - x_j^2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcra._array import Array, from_numpy, namespace, set_columns, to_numpy
+from dcra.compiled import Compiled, Smoothing
+from dcra.operators import MatrixFree, Operator, SparseMatrix, norm_estimate
+
+WIDTH = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Columns lo..hi of every piece, with the squared norm of each piece's block."""
+
+    lo: int
+    hi: int
+    operators: tuple[Operator, ...]
+    norms: tuple[float, ...]
+
+    def curvature(self, compiled: Compiled, delta: Smoothing) -> float:
+        """Largest curvature of the smoothed losses along these columns."""
+        parts = zip(compiled.pieces, compiled.deltas(delta), self.norms, strict=True)
+        return sum(piece.curvature(d) * norm for piece, d, norm in parts)
+
+
+def blocks_of(compiled: Compiled, width: int = WIDTH) -> list[Block]:
+    """Contiguous blocks of columns; a single one where A has products only."""
+    n = compiled.n
+    width = min(width, n) if compiled.has_columns else n
+    blocks = []
+    for lo in range(0, n, width):
+        hi = min(n, lo + width)
+        operators = tuple(
+            p.operator if isinstance(p.operator, MatrixFree) else p.operator.columns(lo, hi)
+            for p in compiled.pieces
+        )
+        blocks.append(Block(lo, hi, operators, tuple(squared_norm(op) for op in operators)))
+    return blocks
+
+
+def squared_norm(operator: Operator) -> float:
+    """||A||_2^2: exact from the Gram matrix of a narrow block, a safe estimate otherwise."""
+    if isinstance(operator, MatrixFree) or operator.shape[1] > 4 * WIDTH:
+        return (1.05 * norm_estimate(operator)) ** 2
+    A = operator.A
+    gram = (A.T @ A).toarray() if isinstance(operator, SparseMatrix) else to_numpy(A.T @ A)
+    return float(np.linalg.eigvalsh(gram.astype(np.float64))[-1])
+
+
+def sweep(
+    compiled: Compiled,
+    blocks: list[Block],
+    order: np.ndarray[tuple[int], np.dtype[np.intp]],
+    X: Array,
+    Z: Array,
+    rho: Array | float,
+    delta: Smoothing,
+    kappa: float,
+) -> tuple[Array, Array]:
+    """One pass over all blocks for X (k, n) with residuals Z (k, r); kappa >= 1/2 makes it a descent."""
+    xp = namespace(X)
+    for q in order:
+        block = blocks[q]
+        lo, hi = block.lo, block.hi
+        old = X[:, lo:hi]
+        G = -2 * rho * old if compiled.c is None else compiled.c[lo:hi] - 2 * rho * old
+        Y = compiled.slopes(Z, delta)
+        for piece, operator in zip(compiled.pieces, block.operators, strict=True):
+            G = G + operator.adjoint(Y[:, piece.where])
+        L = kappa * block.curvature(compiled, delta)
+        new = xp.clip(old - G / L, -1.0, 1.0) if L > 0 else xp.where(G == 0, old, -xp.sign(G))
+        move = new - old
+        parts = [operator.apply(move) for operator in block.operators]
+        if parts:
+            Z = Z + (parts[0] if len(parts) == 1 else xp.concat(parts, axis=-1))
+        X = set_columns(X, lo, hi, new)
+    return X, Z
+
+
+def first_penalty(compiled: Compiled, blocks: list[Block], delta: Smoothing, count: int) -> Array:
+    """A rho for each of `count` starts, small against the curvature; steering does the rest. (count, 1)"""
+    curvature = float(np.mean([block.curvature(compiled, delta) for block in blocks]))
+    return from_numpy(np.full((count, 1), curvature / 64 or 1.0), compiled.like)
+
+
+def steered(rho: Array, X: Array, progress: float) -> Array:
+    """rho after a sweep, raised or lowered so that the mean of x_j^2 follows sqrt(progress)."""
+    xp = namespace(X)
+    return rho * xp.exp(progress**0.5 - xp.mean(X * X, axis=-1, keepdims=True))

@@ -1,0 +1,192 @@
+"""Engine `sweep`: columns one after another, each with its own curvature.
+
+Coordinates in a compiled loop where the losses are tabulated and A lies on the host, blocks of columns for
+many starts at once otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dcra._array import Array, from_numpy, to_numpy
+from dcra._kernels.seed import state as random_state
+from dcra._kernels.store import Dense
+from dcra.compiled import Compiled, Smoothing
+from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.block import WIDTH, blocks_of, first_penalty, steered
+from dcra.engines.block import sweep as sweep_blocks
+from dcra.schedule import SETUP_PASSES, natural_units
+
+SPREAD = 0.1
+"""Starts are uniform in [-SPREAD, SPREAD]."""
+
+
+@dataclass(frozen=True)
+class Sweep(Engine):
+    """Sweeps over the columns while rho takes x from the inside of the box to its corners.
+
+    rho is steered after every sweep so that the mean of x_j^2 follows sqrt(sweep / sweeps): the penalty has no
+    scale to be tuned.
+
+    Parameters
+    ----------
+    sweeps : int
+        T, the passes over A of one start.
+    smoothing : float, tuple of floats (one per term) or "auto"
+        delta.
+    kappa : float
+        Share of the curvature bound that is used; 1/2 or more guarantees descent at fixed rho.
+    block : int, optional
+        1 for the compiled coordinate loop, more for array blocks of that many columns; by default the
+        former where it can run.
+    """
+
+    sweeps: int = 200
+    smoothing: Smoothing | str = "auto"
+    kappa: float = 0.5
+    block: int | None = None
+
+    name: ClassVar[str] = "sweep"
+
+    def __post_init__(self) -> None:
+        if self.sweeps < 1:
+            raise ValueError(f"`sweeps` must be at least 1; got {self.sweeps}")
+        if not self.kappa > 0:
+            raise ValueError(f"`kappa` must be positive; got {self.kappa!r}")
+        if self.block is not None and self.block < 1:
+            raise ValueError(f"`block` must be at least 1; got {self.block}")
+
+    def compiles(self, compiled: Compiled) -> bool:
+        """Whether the compiled coordinate loop serves this problem."""
+        return compiled.tabulated and self.block in (None, 1)
+
+    def batch(self, compiled: Compiled) -> int:
+        return 1 if self.compiles(compiled) else int(np.clip(4_000_000 // compiled.work_per_pass, 1, 16))
+
+    def setup_work(self, compiled: Compiled) -> int:
+        return SETUP_PASSES * compiled.work_per_pass
+
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        engine = self
+        if self.smoothing == "auto":
+            engine = replace(self, smoothing=natural_units(compiled).delta)
+        return (CoordinateState if self.compiles(compiled) else BlockState)(engine, compiled, starts)
+
+
+def initial_points(compiled: Compiled, starts: Starts) -> Host:
+    """Uniform in [-SPREAD, SPREAD]; given points are shrunk to that size, so that signs decide little at first."""
+    if starts.points is not None:
+        return SPREAD * starts.points
+    draws = [
+        np.random.default_rng((starts.seed, starts.first + i)).uniform(-SPREAD, SPREAD, compiled.n)
+        for i in range(starts.count)
+    ]
+    return np.stack(draws)
+
+
+class BlockState(State):
+    """All starts together, one block of columns at a time."""
+
+    def __init__(self, engine: Sweep, compiled: Compiled, starts: Starts) -> None:
+        self.engine, self.compiled = engine, compiled
+        self.blocks = blocks_of(compiled, engine.block or WIDTH)
+        self.X: Array = from_numpy(initial_points(compiled, starts), compiled.like)
+        self.Z: Array = compiled.residual(self.X)
+        self.rng = np.random.default_rng((starts.seed, starts.first, 1))
+        self.rho = first_penalty(compiled, self.blocks, _number(engine.smoothing), starts.count)
+        self.done_sweeps = 0
+
+    def advance(self, work: int) -> None:
+        engine = self.engine
+        cost = 2 * self.compiled.work_per_pass * self.X.shape[0]
+        for _ in range(max(1, work // cost)):
+            if self.done:
+                return
+            order = self.rng.permutation(len(self.blocks))
+            if self.done_sweeps % REFRESH == REFRESH - 1:
+                self.Z = self.compiled.residual(self.X)
+            self.X, self.Z = sweep_blocks(
+                self.compiled, self.blocks, order, self.X, self.Z, self.rho, _number(engine.smoothing), engine.kappa
+            )
+            self.done_sweeps += 1
+            self.rho = steered(self.rho, self.X, self.done_sweeps / engine.sweeps)
+
+    @property
+    def done(self) -> bool:
+        return self.done_sweeps >= self.engine.sweeps
+
+    @property
+    def steps(self) -> int:
+        return self.done_sweeps * int(self.X.shape[0])
+
+    def candidates(self) -> Host:
+        return np.where(to_numpy(self.X) >= 0, 1.0, -1.0)
+
+
+class CoordinateState(State):
+    """One start after another through the compiled coordinate loop."""
+
+    def __init__(self, engine: Sweep, compiled: Compiled, starts: Starts) -> None:
+        self.engine, self.compiled, self.starts = engine, compiled, starts
+        table = compiled.tables(np.float32)
+        self.model = table.smoothed(_number(engine.smoothing))
+        self.b = table.b
+        self.points = initial_points(compiled, starts).astype(np.float32)
+        self.out = np.where(self.points >= 0, 1.0, -1.0)
+        runs = compiled.n if isinstance(self.model.A, Dense) else -(-compiled.n // 64)
+        self.columns, self.blocks = np.arange(compiled.n), np.arange(runs)
+        self.current = -1
+        self._next_start()
+
+    def _next_start(self) -> None:
+        from dcra._kernels.state import refresh
+
+        self.current += 1
+        self.sweep = 0
+        if self.done:
+            return
+        self.x = self.points[self.current].copy()
+        self.z = np.empty_like(self.b)
+        self.rest = np.zeros(self.compiled.n, np.int64)
+        self.rho = np.zeros(1)
+        self.rng = random_state(self.starts.seed, self.starts.first + self.current)
+        refresh(self.model, self.b, self.x, self.z)
+
+    def advance(self, work: int) -> None:
+        from dcra._kernels import sweep as kernel
+
+        if self.done:
+            return
+        engine = self.engine
+        last = min(engine.sweeps, self.sweep + max(1, work // (2 * self.compiled.work_per_pass)))
+        point = (self.model, self.x, self.z, self.columns, self.blocks, self.rest, self.rng, self.rho)
+        kernel.sweep(*point, self.sweep, last, engine.sweeps, engine.kappa, 1.0)
+        self.sweep = last
+        self.out[self.current] = np.where(self.x >= 0, 1.0, -1.0)
+        if last == engine.sweeps:
+            self._next_start()
+
+    @property
+    def done(self) -> bool:
+        return self.current >= self.starts.count
+
+    @property
+    def steps(self) -> int:
+        return min(self.current, self.starts.count) * self.engine.sweeps + self.sweep
+
+    def candidates(self) -> Host:
+        return self.out
+
+
+REFRESH = 50
+"""Block sweeps between two exact recomputations of the residual."""
+
+
+def _number(smoothing: Smoothing | str) -> Smoothing:
+    assert not isinstance(smoothing, str)
+    return smoothing
+
+

@@ -1,0 +1,110 @@
+"""Exact enumeration in Gray-code order, cut into segments that run side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from dcra._array import from_numpy, to_numpy
+from dcra.compiled import Compiled
+from dcra.engines.base import Engine, Host, Starts, State
+from dcra.problem import Problem
+
+MAX_WORK = 2_000_000_000
+"""Largest 2^n r that is enumerated."""
+
+TRIVIAL_WORK = 20_000_000
+"""Up to this 2^n r n plain array code is quick, and compiled loops are not worth loading."""
+
+SEGMENTS = 8
+CHUNK = 1024  # positions between two exact recomputations of the residual
+
+
+def enumerable(compiled: Compiled, seconds_left: float | None) -> bool:
+    """Whether all points can be visited within the time left."""
+    if compiled.n > 40:
+        return False
+    work = 2**compiled.n * max(1, compiled.n_rows)
+    rate = 5e8 if compiled.tabulated else 1e8 / max(1, compiled.n)
+    return work <= MAX_WORK and (seconds_left is None or work / rate <= 0.5 * seconds_left)
+
+
+def trivial(problem: Problem) -> bool:
+    """Whether a problem is so small that array code visits all its points at once."""
+    return problem.n <= 20 and 2**problem.n * max(1, problem.n_rows) * problem.n <= TRIVIAL_WORK
+
+
+@dataclass(frozen=True)
+class Enumerate(Engine):
+    """All 2^n points; start number i of SEGMENTS covers the i-th part of them."""
+
+    name: ClassVar[str] = "enumerate"
+    needs: ClassVar[frozenset[str]] = frozenset({"small"})
+
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        chunks = -(-(2**compiled.n) // CHUNK)
+        lo, hi = (CHUNK * (chunks * i // SEGMENTS) for i in (starts.first, starts.first + starts.count))
+        kind = LoopState if compiled.tabulated else ArrayState
+        return kind(compiled, lo, min(hi, 2**compiled.n))
+
+
+class SegmentState(State):
+    """Positions lo..hi of the Gray sequence; position c has x_j = -1 where bit j of c ^ (c >> 1) is set."""
+
+    def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
+        self.compiled = compiled
+        self.position, self.hi = lo, hi
+        self.best, self.code = inf, lo
+
+    def advance(self, work: int) -> None:
+        if self.done:
+            return
+        count = CHUNK * max(1, work // (CHUNK * max(1, self.compiled.n_rows)))
+        last = min(self.hi, self.position + count)
+        value, code = self.visit(self.position, last)
+        if value < self.best:
+            self.best, self.code = value, code
+        self.position = last
+
+    def visit(self, lo: int, hi: int) -> tuple[float, int]:
+        raise NotImplementedError
+
+    @property
+    def done(self) -> bool:
+        return self.position >= self.hi
+
+    def candidates(self) -> Host:
+        return spins_of(np.asarray([self.code]), self.compiled.n)
+
+
+class LoopState(SegmentState):
+    def visit(self, lo: int, hi: int) -> tuple[float, int]:
+        from dcra._kernels.gray import gray
+
+        tables = self.compiled.tables(np.float64)
+        x, z = np.empty(self.compiled.n), np.empty_like(tables.b)
+        best, code = gray(tables.model, tables.b, lo, hi, x, z)
+        return float(best), int(code)
+
+
+class ArrayState(SegmentState):
+    def visit(self, lo: int, hi: int) -> tuple[float, int]:
+        compiled = self.compiled
+        best, code = inf, lo
+        for base in range(lo, hi, CHUNK):
+            codes = np.arange(base, min(base + CHUNK, hi))
+            S = from_numpy(spins_of(codes, compiled.n), compiled.like)
+            values = to_numpy(compiled.smoothed(compiled.residual(S), 0.0) + compiled.linear(S))
+            i = int(np.argmin(values))
+            if values[i] < best:
+                best, code = float(values[i]), int(codes[i])
+        return best, code
+
+
+def spins_of(codes: Host, n: int) -> Host:
+    """The points at some positions of the Gray sequence, (k, n)."""
+    bits = (codes ^ (codes >> 1))[:, None] >> np.arange(n) & 1
+    return 1.0 - 2.0 * bits

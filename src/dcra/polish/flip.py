@@ -1,0 +1,139 @@
+"""One-flip descent on the true objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcra._array import Array, from_numpy, namespace, to_numpy
+from dcra.compiled import Compiled
+from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.block import WIDTH, blocks_of
+from dcra.polish.points import PointState, initial_spins
+
+PATIENCE = 16
+"""Flips tried in the order of their predicted gain where A has products only."""
+
+
+@dataclass(frozen=True)
+class Flip(Engine):
+    """Flip single variables while that improves."""
+
+    name: ClassVar[str] = "flip"
+
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        if compiled.tabulated:
+            return FlipState(compiled, starts)
+        return ArrayFlipState(compiled, starts)
+
+
+class FlipState(PointState):
+    """First improvement, cyclically along a random order, in a compiled loop."""
+
+    def prepare(self) -> None:
+        index = self.starts.first + self.current
+        self.order = np.random.default_rng((self.starts.seed, index, 2)).permutation(self.compiled.n)
+        self.cursor = np.zeros(2, np.int64)
+
+    def search(self, work: int) -> bool:
+        from dcra._kernels.flip import flip
+
+        trials = max(1, work * self.compiled.n // (2 * self.compiled.work_per_pass))
+        flip(self.model, self.x, self.z, self.score, self.order, self.cursor, trials)
+        self._steps += trials
+        self.best = self.x
+        return bool(self.cursor[1] >= self.order.size)
+
+
+class ArrayFlipState(State):
+    """Best improvement, for any loss and library: all flips of a point are evaluated together."""
+
+    def __init__(self, compiled: Compiled, starts: Starts) -> None:
+        self.compiled = compiled
+        self.out = initial_spins(compiled, starts)
+        self.active = list(range(starts.count))
+        self._steps = 0
+        self.evaluator = _AllFlips(compiled) if compiled.has_columns else _LikelyFlips(compiled)
+
+    def advance(self, work: int) -> None:
+        for _ in range(max(1, work // (2 * self.compiled.work_per_pass))):
+            if self.done:
+                return
+            i = self.active[0]
+            j = self.evaluator.improving(self.out[i])
+            self._steps += 1
+            if j < 0:
+                self.active.pop(0)
+            else:
+                self.out[i, j] *= -1
+
+    @property
+    def done(self) -> bool:
+        return not self.active
+
+    @property
+    def steps(self) -> int:
+        return self._steps
+
+    def candidates(self) -> Host:
+        return self.out
+
+
+class _AllFlips:
+    """The best flip of a point, from the values of all its neighbours, a block of columns at a time."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.blocks = blocks_of(compiled, WIDTH)
+
+    def improving(self, spins: Host) -> int:
+        compiled = self.compiled
+        s = from_numpy(spins, compiled.like)
+        z = compiled.residual(s)
+        now = float(compiled.smoothed(z, 0.0)) if compiled.pieces else 0.0
+        gains = np.empty(compiled.n)
+        for block in self.blocks:
+            columns = [
+                operator.apply(_identity(block.hi - block.lo, s)) for operator in block.operators
+            ]  # rows are columns of A
+            x = s[block.lo : block.hi]
+            if columns:
+                stacked = columns[0] if len(columns) == 1 else namespace(s).concat(columns, axis=-1)
+                values = compiled.smoothed(z - 2 * x[:, None] * stacked, 0.0)
+                gains[block.lo : block.hi] = now - to_numpy(values)
+            else:
+                gains[block.lo : block.hi] = 0.0
+        if compiled.c is not None:
+            gains += 2 * to_numpy(compiled.c) * spins
+        j = int(np.argmax(gains))
+        return j if gains[j] > 1e-12 * abs(now) + 1e-300 else -1
+
+
+class _LikelyFlips:
+    """The first improving flip among those the gradient promises most: products with A only."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+
+    def improving(self, spins: Host) -> int:
+        compiled = self.compiled
+        s = from_numpy(spins, compiled.like)
+        z = compiled.residual(s)
+        scale = float(np.mean(np.abs(to_numpy(z)))) or 1.0
+        now = float(self._value(s))
+        promise = spins * to_numpy(compiled.pull(compiled.slopes(z, 0.1 * scale)))
+        order = np.argsort(-promise)[:PATIENCE]
+        trials = np.repeat(spins[None], order.size, axis=0)
+        trials[np.arange(order.size), order] *= -1
+        gains = now - to_numpy(self._value(from_numpy(trials, compiled.like)))
+        best = int(np.argmax(gains))
+        return int(order[best]) if gains[best] > 1e-12 * abs(now) else -1
+
+    def _value(self, S: Array) -> Any:
+        return self.compiled.smoothed(self.compiled.residual(S), 0.0) + self.compiled.linear(S)
+
+
+def _identity(size: int, like: Array) -> Array:
+    return namespace(like).eye(size, dtype=like.dtype)

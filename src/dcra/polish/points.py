@@ -1,0 +1,77 @@
+"""What all local searches share: points to start from, and the compiled state of one of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from dcra._kernels.seed import state as random_state
+from dcra.compiled import Compiled
+from dcra.engines.base import Host, Starts, State
+
+
+def initial_spins(compiled: Compiled, starts: Starts) -> Host:
+    """The given points, or random signs of each start."""
+    if starts.points is not None:
+        return starts.points.copy()
+    draws = [
+        np.random.default_rng((starts.seed, starts.first + i)).random(compiled.n) for i in range(starts.count)
+    ]
+    return np.where(np.stack(draws) < 0.5, -1.0, 1.0)
+
+
+class PointState(State):
+    """Compiled local search, one start after another: x, z = Ax - b and score are those of the current one."""
+
+    def __init__(self, compiled: Compiled, starts: Starts, dtype: Any = np.float32) -> None:
+        self.compiled, self.starts = compiled, starts
+        tables = compiled.tables(dtype)
+        self.model, self.b = tables.model, tables.b
+        self.out = initial_spins(compiled, starts)
+        self.z = np.empty_like(self.b)
+        self.score = np.zeros(3)
+        self.current = -1
+        self._steps = 0
+        self._next_start()
+
+    def _next_start(self) -> None:
+        from dcra._kernels.state import measure, refresh
+
+        self.current += 1
+        if self.done:
+            return
+        self.x = self.out[self.current].astype(self.b.dtype)
+        self.best = self.x.copy()
+        self.rng = random_state(self.starts.seed, self.starts.first + self.current)
+        refresh(self.model, self.b, self.x, self.z)
+        measure(self.model, self.x, self.z, self.score)
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set up what the search keeps besides the point."""
+
+    @abstractmethod
+    def search(self, work: int) -> bool:
+        """Go on for about `work` entries; True when this start is finished. `self.best` holds its answer."""
+
+    def advance(self, work: int) -> None:
+        if self.done:
+            return
+        finished = self.search(work)
+        self.out[self.current] = self.best
+        if finished:
+            self._next_start()
+
+    @property
+    def done(self) -> bool:
+        return self.current >= self.starts.count
+
+    @property
+    def steps(self) -> int:
+        return self._steps
+
+    def candidates(self) -> Host:
+        return self.out

@@ -1,0 +1,346 @@
+"""The anytime driver: tasks from a plan, the best point so far, limits, history."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from math import inf
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dcra._array import from_numpy, to_numpy
+from dcra.certificate import DualStage, rounded_up, trivial_bound
+from dcra.compiled import Compiled
+from dcra.engines.base import Engine, Host, Starts
+from dcra.enumeration import SEGMENTS, Enumerate, enumerable
+from dcra.result import Progress, Result, Status, relative_gap
+
+DEFAULT_STARTS = 32
+CHUNK_SECONDS = 0.002
+BOUND_SHARE = 0.1
+"""Share of a time limit that the lower bound may take."""
+
+CALLBACK_INTERVAL = 0.05
+TINY = 1e-9
+"""Differences below this share of |F(ones)| are rounding."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, and whom to tell."""
+
+    time_limit: float | None = None
+    starts: int | None = None
+    target: float | None = None
+    callback: Callable[[Progress], Any] | None = None
+    n_jobs: int = 1
+    clock: Callable[[], float] = time.perf_counter
+
+    @property
+    def most_starts(self) -> float:
+        if self.starts is None:
+            return DEFAULT_STARTS if self.time_limit is None else inf
+        return self.starts
+
+
+class Task(NamedTuple):
+    """Some starts of an engine."""
+
+    engine: Engine
+    starts: Starts
+
+
+class Outcome(NamedTuple):
+    """What became of a task: spins (k, n), whether it ran to its end, iterations made."""
+
+    spins: Host
+    finished: bool
+    steps: int
+
+
+class Plan(Protocol):
+    """Which tasks come next. Tasks of one generation do not see each other's outcomes."""
+
+    exact: bool
+
+    def generation(self, search: Search) -> list[Task]:
+        """The next tasks; none ends the search."""
+        ...
+
+
+@dataclass
+class Search:
+    """The state of one solve; written by the main thread only."""
+
+    compiled: Compiled
+    limits: Limits
+    seed: int
+    begun: float
+    points: Host | None = None
+    fun: float = inf
+    spins: Host | None = None
+    lower_bound: float = -inf
+    tiny: float = 0.0
+    history: list[Progress] = field(default_factory=list)
+    started: int = 0
+    finished: int = 0
+    nit: int = 0
+    rate: float = 1e9
+    compile_seconds: float = 0.0
+    status: Status | None = None
+    halt: threading.Event = field(default_factory=threading.Event)
+    _told: float = -inf
+
+    @property
+    def seconds(self) -> float:
+        return self.limits.clock() - self.begun
+
+    @property
+    def seconds_left(self) -> float:
+        limit = self.limits.time_limit
+        return inf if limit is None else limit - self.seconds
+
+    @property
+    def starts_left(self) -> float:
+        return self.limits.most_starts - self.started
+
+    def halted(self) -> bool:
+        """Whether workers should return what they have. Read by all threads."""
+        return self.halt.is_set() or self.seconds_left <= 0
+
+    def affords(self, work: int) -> bool:
+        """Whether this many entries of A can be touched in the time left."""
+        return work <= self.rate * self.seconds_left
+
+    def offer(self, spins: Host) -> None:
+        """Judge points by the true objective and keep the best."""
+        values = np.atleast_1d(self.compiled.problem.objective(self.compiled.decode(np.atleast_2d(spins))))
+        best = int(np.argmin(values))
+        if values[best] < self.fun:
+            self.fun, self.spins = float(values[best]), np.atleast_2d(spins)[best].copy()
+            self._record()
+
+    def bound(self, value: float) -> None:
+        """Take note of a lower bound."""
+        if value > self.lower_bound:
+            self.lower_bound = value
+            self._record()
+
+    def stop(self, status: Status) -> None:
+        self.status = self.status or status
+        self.halt.set()
+
+    def _record(self) -> None:
+        row = Progress(self.seconds, self.fun, self.lower_bound)
+        self.history.append(row)
+        if relative_gap(self.fun, self.lower_bound, self.tiny) == 0:
+            self.stop(Status.OPTIMAL)
+        elif self.limits.target is not None and self.fun <= self.limits.target:
+            self.stop(Status.TARGET)
+        callback = self.limits.callback
+        if callback is not None and row.seconds - self._told >= CALLBACK_INTERVAL:
+            self._told = row.seconds
+            if callback(row) is True:
+                self.stop(Status.CALLBACK)
+
+
+class Repeat:
+    """One engine from fresh starts, until a limit is reached."""
+
+    exact = False
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def generation(self, search: Search) -> list[Task]:
+        if not search.affords(self.engine.setup_work(search.compiled)):
+            return []
+        size = self.engine.batch(search.compiled)
+        tasks = []
+        for _ in range(8):
+            count = int(min(size, search.starts_left))
+            if count <= 0:
+                break
+            tasks.append(Task(self.engine, next_starts(search, count)))
+        return tasks
+
+
+class Exhaust:
+    """Every point of the domain, once."""
+
+    exact = True
+
+    def __init__(self) -> None:
+        self.given = False
+
+    def generation(self, search: Search) -> list[Task]:
+        if self.given:
+            return []
+        self.given = True
+        return [Task(Enumerate(), Starts(search.seed, i, 1)) for i in range(SEGMENTS)]
+
+
+def next_starts(search: Search, count: int) -> Starts:
+    """The next starts of the seed; the first ones begin at the points the user gave."""
+    first = search.started
+    search.started += count
+    given = search.points
+    if given is None or first >= len(given):
+        return Starts(search.seed, first, count)
+    rng = np.random.default_rng((search.seed, first))
+    points = np.where(rng.random((count, search.compiled.n)) < 0.5, -1.0, 1.0)
+    known = given[first : first + count]
+    points[: len(known)] = known
+    return Starts(search.seed, first, count, points)
+
+
+def run(
+    search: Search, plan: Plan, method: str, on_tick: Callable[[Search], None] | None = None
+) -> Result:
+    """Carry out a plan within the limits of a search."""
+    with one_blas_thread():
+        first_answer(search)
+        try:
+            carry_out(search, plan, on_tick)
+        except KeyboardInterrupt:
+            search.stop(Status.INTERRUPTED)
+    if search.status is None:
+        search.status = Status.TIME_LIMIT if search.seconds_left <= 0 else Status.CONVERGED
+    return report(search, method)
+
+
+def first_answer(search: Search) -> None:
+    """A point after one pass, x = -sign(A'f'(-b) + c), the user's points, and the bound that costs nothing."""
+    compiled = search.compiled
+    problem = compiled.problem
+    begin = search.limits.clock()
+    search.tiny = TINY * abs(problem.objective(np.ones(compiled.n)))
+    zero = from_numpy(np.zeros(compiled.n), compiled.like)
+    z = compiled.residual(zero)
+    size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
+    g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
+    search.offer(np.where(g > 0, -1.0, 1.0))
+    if search.points is not None:
+        search.offer(search.points)
+    passes = 4 + (0 if search.points is None else len(search.points))
+    search.rate = passes * compiled.work_per_pass / max(search.limits.clock() - begin, 1e-9)
+    search.bound(rounded_up(problem, trivial_bound(problem)))
+
+
+def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
+    problem = search.compiled.problem
+    with ThreadPoolExecutor(search.limits.n_jobs, thread_name_prefix="dcra") as pool:
+        try:
+            bound = None if plan.exact else pool.submit(raise_bound, search)
+            while not search.halted() and (tasks := plan.generation(search)):
+                futures = [pool.submit(carry_out_task, search, task) for task in tasks]
+                for task, future in zip(tasks, futures, strict=True):
+                    absorb(search, task, wait(future, search, on_tick))
+                    if search.status is not None:
+                        return  # what later tasks have so far depends on the number of jobs
+                if bound is not None and (bound.done() or search.limits.time_limit is None):
+                    search.bound(rounded_up(problem, wait(bound, search, on_tick)))
+                    bound = None
+            if bound is not None:
+                search.bound(rounded_up(problem, wait(bound, search, on_tick)))
+            if plan.exact and not search.halted():
+                search.bound(search.fun)
+        finally:
+            search.halt.set()
+
+
+def carry_out_task(search: Search, task: Task) -> Outcome:
+    """Advance a task in steps of about two milliseconds, so that limits hold."""
+    clock = search.limits.clock
+    state = task.engine.start(search.compiled, task.starts)
+    work = search.compiled.work_per_pass
+    while not state.done and not search.halted():
+        begin = clock()
+        state.advance(work)
+        work = paced(work, clock() - begin)
+    return Outcome(state.candidates(), state.done, state.steps)
+
+
+def paced(work: int, seconds: float) -> int:
+    """The work that would have taken CHUNK_SECONDS, changing by a factor of two at most."""
+    factor = CHUNK_SECONDS / max(seconds, 1e-6)
+    return max(1, int(work * min(2.0, max(0.5, factor))))
+
+
+def raise_bound(search: Search) -> float:
+    """The dual stage, within its share of the time."""
+    clock = search.limits.clock
+    stage = DualStage(search.compiled)
+    limit = search.limits.time_limit
+    end = inf if limit is None else clock() + BOUND_SHARE * limit
+    work = search.compiled.work_per_pass
+    while not stage.done and not search.halted() and clock() < end:
+        begin = clock()
+        stage.advance(work)
+        work = paced(work, clock() - begin)
+    return stage.bound
+
+
+def absorb(search: Search, task: Task, outcome: Outcome) -> None:
+    search.offer(outcome.spins)
+    search.nit += outcome.steps
+    if outcome.finished:
+        search.finished += task.starts.count
+
+
+def wait(future: Future[Any], search: Search, on_tick: Callable[[Search], None] | None) -> Any:
+    """The future's result, with a tick now and then for a progress display."""
+    if on_tick is None:
+        return future.result()
+    while True:
+        try:
+            return future.result(timeout=0.1)
+        except NotYet:
+            on_tick(search)
+
+
+def report(search: Search, method: str) -> Result:
+    compiled = search.compiled
+    assert search.spins is not None
+    assert search.status is not None
+    return Result(
+        x=compiled.decode(search.spins),
+        fun=search.fun,
+        lower_bound=min(search.lower_bound, search.fun),
+        status=search.status,
+        history=tuple(search.history),
+        n_starts=search.finished,
+        nit=search.nit,
+        seconds=search.seconds,
+        seed=search.seed,
+        method=method,
+        tiny=search.tiny,
+        compile_seconds=search.compile_seconds,
+    )
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Parallel work is ours: BLAS inside it stays on one thread."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+def default_jobs() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,59 @@
+"""Array libraries to run tests on, and the profile of property tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from dcra._array import to_numpy
+
+settings.register_profile("dcra", derandomize=True, deadline=None, max_examples=30)
+settings.load_profile("dcra")
+
+LIBRARIES = {
+    "numpy": "numpy",
+    "numpy-readonly": "numpy",
+    "array-api-strict": "array_api_strict",
+    "torch": "torch",
+}
+
+
+@dataclass(frozen=True)
+class Backend:
+    """An array library: `asarray` moves host data into it, `host` back to float64 NumPy."""
+
+    name: str
+    library: Any
+
+    def asarray(self, x: Any, dtype: str = "float64") -> Any:
+        array = self.library.asarray(np.array(x), dtype=getattr(self.library, dtype))
+        if self.name == "numpy-readonly":
+            array.flags.writeable = False
+        return array
+
+    def host(self, x: Any) -> Any:
+        return np.asarray(to_numpy(x), np.float64)
+
+    def is_ours(self, x: Any) -> bool:
+        """Whether `x` is an array of this library."""
+        return type(x).__module__.split(".")[0] == self.library.__name__
+
+
+@pytest.fixture(scope="session", params=LIBRARIES)
+def xp(request: pytest.FixtureRequest) -> Backend:
+    """Every array library in turn; read-only NumPy proves that inputs are never written to."""
+    module = LIBRARIES[request.param]
+    if find_spec(module) is None:
+        pytest.skip(f"{module} is not installed")
+    return Backend(request.param, import_module(module))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20240)

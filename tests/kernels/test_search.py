@@ -1,0 +1,178 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from dcra._kernels import seed, store
+from dcra._kernels.anneal import anneal
+from dcra._kernels.batch import batch, scratch
+from dcra._kernels.flip import flip, pair
+from dcra._kernels.gray import gray
+from dcra._kernels.state import measure
+from dcra._kernels.tabu import rises_at, tabu
+
+from .conftest import LOSSES, Case, to_sparse
+
+LISTS = [["l1"], ["squared", "hinge"], ["logistic", "capped", "quantile"]]
+
+
+def brute(case):
+    points = np.array(list(itertools.product((1.0, -1.0), repeat=case.n)))
+    return min((case.objective(x), tuple(x)) for x in points)
+
+
+def begin(case, seed_=1):
+    x, z = case.point(seed_)
+    score = np.zeros(3)
+    measure(case.model, x, z, score)
+    return x, z, score
+
+
+def close(case):
+    return {"rel": 1e-4 if case.dtype == np.float32 else 1e-10, "abs": 1e-5}
+
+
+def check_state(case, x, z, score):
+    np.testing.assert_allclose(z, case.A @ x - case.b, atol=1e-4 if z.itemsize == 4 else 1e-10)
+    assert score[0] + score[1] == pytest.approx(case.objective(x), **close(case))
+
+
+@pytest.mark.parametrize("losses", LISTS, ids="-".join)
+def test_flip_ends_one_flip_optimal(losses, variant):
+    case = Case(losses, **variant)
+    x, z, score = begin(case)
+    cursor = np.zeros(2, np.int64)
+    while cursor[1] < case.n:
+        flip(case.model, x, z, score, np.arange(case.n), cursor, 3)
+    check_state(case, x, z, score)
+    for j in range(case.n):
+        x[j] = -x[j]
+        assert case.objective(x) >= score[2] - 1e-5 * abs(score[2])
+        x[j] = -x[j]
+
+
+@pytest.mark.parametrize("losses", LISTS, ids="-".join)
+def test_pair_ends_two_flip_optimal(losses, variant):
+    case = Case(losses, weight=(1, 2), **variant)
+    x, z, score = begin(case)
+    cursor = np.zeros(2, np.int64)
+    while cursor[1] < case.n:
+        pair(case.model, x, z, score, np.arange(case.n), cursor, 2)
+    check_state(case, x, z, score)
+    for i, j in itertools.combinations_with_replacement(range(case.n), 2):
+        y = x.copy()
+        y[[i, j]] = -y[[i, j]]
+        assert case.objective(y) >= score[2] - 1e-5 * abs(score[2])
+
+
+@pytest.mark.parametrize("losses", LISTS, ids="-".join)
+def test_anneal_keeps_its_best_and_its_books(losses, variant):
+    case = Case(losses, **variant)
+    x, z, score = begin(case)
+    best_x, first = x.copy(), score[2]
+    anneal(case.model, x, z, score, best_x, seed.state(3), np.geomspace(5, 0.05, 40))
+    check_state(case, x, z, score)
+    assert score[2] <= first
+    assert score[2] == pytest.approx(case.objective(best_x), **close(case))
+
+
+def test_anneal_in_chunks_and_again():
+    case = Case(["l1"])
+    temperatures, ends = np.geomspace(5, 0.05, 12), []
+    for cut in (12, 5):
+        x, z, score = begin(case)
+        best_x, rng = x.copy(), seed.state(3)
+        anneal(case.model, x, z, score, best_x, rng, temperatures[:cut])
+        anneal(case.model, x, z, score, best_x, rng, temperatures[cut:])
+        ends.append((*x, *best_x, *score))
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("losses", LISTS, ids="-".join)
+def test_tabu_keeps_its_books(losses, variant):
+    case = Case(losses, weight=(1, 2), **variant)
+    x, z, score = begin(case)
+    best_x, rises, until = x.copy(), np.zeros(case.n), np.zeros(case.n, np.int64)
+    mirror = to_sparse(case.A.T, case.dtype) if "sparse" in variant else case.model.A
+    mirror = type(mirror)(*store._frozen(mirror))
+    rises_at(case.model, x, z, score, rises)
+    clock, rng = np.zeros(1, np.int64), seed.state(4)
+    for _ in range(3):
+        tabu(case.model, mirror, x, z, score, best_x, rises, until, clock, rng, 10, 2)
+    check_state(case, x, z, score)
+    assert clock[0] == 30
+    assert score[2] == pytest.approx(case.objective(best_x), **close(case))
+    again = np.zeros(case.n)
+    rises_at(case.model, x, z, score, again)
+    np.testing.assert_allclose(rises, again, atol=1e-4 if z.itemsize == 4 else 1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gray_equals_brute_force(loss, variant):
+    case = Case([loss], n=5, **variant)
+    x, z = case.point()
+    best, code = gray(case.model, case.b, 0, 32, x, z)
+    expected, point = brute(case)
+    assert best == pytest.approx(expected, **close(case))
+    bits = code ^ (code >> 1)
+    found = [1 - 2 * (bits >> j & 1) for j in range(case.n)]
+    assert case.objective(found) == pytest.approx(expected, **close(case))
+
+
+def test_gray_splits_and_ties():
+    """Integers make exact ties: the lowest position wins, and ranges combine to the whole."""
+    A = np.array([[1.0, 1, 1, 1]])
+    model = store.build(store.Dense(np.ascontiguousarray(A.T)), [[1, 0, 0, -1, 1]])
+    x, z, b = np.zeros(4), np.zeros(1), np.zeros(1)
+    whole = gray(model, b, 0, 16, x, z)
+    parts = [gray(model, b, lo, lo + 4, x, z) for lo in range(0, 16, 4)]
+    codes = [c for c in range(16) if bin(c ^ (c >> 1)).count("1") == 2]
+    assert whole == min(parts) == (0.0, codes[0])
+
+
+def test_weighted_rows_equal_repeated_rows():
+    single = Case(["l1"], rows=4, weight=(2.0, 1.0, 3.0, 1.0))
+    times = [2, 1, 3, 1]
+    A, b = np.repeat(single.A, times, axis=0), np.repeat(single.b, times)
+    model = store.build(store.Dense(np.ascontiguousarray(A.T)), single.model.rows.table, c=single.c)
+    np.testing.assert_allclose(model.L, single.model.L)
+    x, z, score = begin(single)
+    y, u = x.copy(), A @ x - b
+    other, n = np.zeros(3), single.n
+    measure(model, y, u, other)
+    assert other[2] == pytest.approx(score[2])
+    bests = x.copy(), y.copy()
+    temperatures = np.geomspace(5, 0.1, 20)
+    anneal(single.model, x, z, score, bests[0], seed.state(2), temperatures)
+    anneal(model, y, u, other, bests[1], seed.state(2), temperatures)
+    assert n == y.size
+    np.testing.assert_array_equal(x, y)
+    assert other[2] == pytest.approx(score[2])
+
+
+def test_batch_is_the_same_however_it_is_split():
+    case = Case(["l1"], n=5)
+    B = np.random.default_rng(0).standard_normal((6, case.r))
+    answers = []
+    for cuts in ([0, 6], [0, 2, 5, 6]):
+        X, F = np.zeros((6, case.n)), np.zeros(6)
+        for lo, hi in zip(cuts[:-1], cuts[1:], strict=True):
+            plan = (2, 5, 2.0, 0.5, 1)
+            batch(
+                case.model,
+                B,
+                lo,
+                hi,
+                np.uint64(7),
+                plan,
+                np.geomspace(3, 0.3, 6),
+                X,
+                F,
+                scratch(5, case.r, X.dtype),
+            )
+        answers.append((X, F))
+    np.testing.assert_array_equal(answers[0][0], answers[1][0])
+    for q in range(6):
+        case.b = B[q]
+        assert answers[0][1][q] == pytest.approx(case.objective(answers[0][0][q]))
+        assert answers[0][1][q] <= brute(case)[0] + 0.5

@@ -1,0 +1,329 @@
+"""The matrix A in every form it may arrive in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pylops
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from dcra import operators
+from dcra.operators import (
+    DenseMatrix,
+    MatrixFree,
+    SparseMatrix,
+    all_finite,
+    as_operator,
+    norm_bound,
+    norm_estimate,
+)
+
+FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
+
+
+class Products(LinearOperator):
+    """A user's operator: one vector at a time."""
+
+    def __init__(self, A):
+        super().__init__(dtype=np.float64, shape=A.shape)
+        self.matrix = A
+
+    def _matvec(self, x):
+        return self.matrix @ x.ravel()
+
+    def _rmatvec(self, y):
+        return self.matrix.T @ y.ravel()
+
+
+def _matrix(r=7, n=5, seed=0):
+    A = np.random.default_rng(seed).integers(-3, 4, (r, n)).astype(float)
+    A[:, 2] = 0
+    A[4] = 0
+    return A
+
+
+STORAGES = {
+    "C float64": np.ascontiguousarray,
+    "F float64": np.asfortranarray,
+    "C float32": lambda A: A.astype(np.float32),
+    "F float32": lambda A: np.asfortranarray(A, np.float32),
+    "float16": lambda A: A.astype(np.float16),
+    "long double": lambda A: A.astype(np.longdouble),
+    "big endian": lambda A: A.astype(">f8"),
+    "int64": lambda A: A.astype(np.int64),
+    "int8": lambda A: A.astype(np.int8),
+    "strided": lambda A: np.repeat(np.repeat(A, 2, axis=0), 3, axis=1)[::2, ::3],
+    "reversed": lambda A: np.ascontiguousarray(A[::-1, ::-1])[::-1, ::-1],
+    "read-only": lambda A: np.broadcast_to(A, A.shape),
+    "np.matrix": lambda A: A.view(np.matrix),
+    "nested lists": lambda A: A.tolist(),
+    **{f"{f}_matrix": lambda A, f=f: sparse.coo_matrix(A).asformat(f) for f in FORMATS},
+    **{f"{f}_array": lambda A, f=f: sparse.coo_array(A).asformat(f) for f in FORMATS},
+    "csr float32": lambda A: sparse.csr_array(A.astype(np.float32)),
+    "csc int": lambda A: sparse.csc_array(A.astype(np.int32)),
+    "LinearOperator": aslinearoperator,
+    "subclass of LinearOperator": Products,
+    "sum of LinearOperators": lambda A: 2 * aslinearoperator(A) - aslinearoperator(sparse.csr_array(A)),
+    "PyLops": lambda A: pylops.MatrixMult(A),
+}
+SMALL = st.integers(1, 6)
+
+
+@pytest.fixture(params=STORAGES)
+def storage(request):
+    return request.param
+
+
+@pytest.fixture
+def products_only(monkeypatch):
+    """No LinearOperator is small enough to be written out."""
+    monkeypatch.setattr(operators, "MATERIALIZE_ENTRIES", 0)
+
+
+def test_products_and_adjoint(storage):
+    A = _matrix()
+    operator = as_operator(STORAGES[storage](A))
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((2, 3, 5)), rng.standard_normal((2, 3, 7))
+    tol = {"rtol": 1e-5, "atol": 1e-5} if "float32" in storage else {"rtol": 1e-12, "atol": 1e-12}
+    assert operator.shape == (7, 5)
+    np.testing.assert_allclose(operator.apply(X), X @ A.T, **tol)
+    np.testing.assert_allclose(operator.adjoint(Y), Y @ A, **tol)
+    np.testing.assert_allclose(operator.apply(X[0, 0]), A @ X[0, 0], **tol)
+    np.testing.assert_allclose(operator.adjoint(Y[0, 0]), A.T @ Y[0, 0], **tol)
+    inner = np.sum(operator.apply(X) * Y), np.sum(X * operator.adjoint(Y))
+    assert inner[0] == pytest.approx(inner[1], rel=1e-5)
+
+
+def test_parts_and_norms(storage):
+    A = _matrix()
+    operator = as_operator(STORAGES[storage](A))
+    x = np.random.default_rng(1).standard_normal(5)
+    np.testing.assert_allclose(operator.columns(1, 4).apply(x[1:4]), A[:, 1:4] @ x[1:4], atol=1e-6)
+    np.testing.assert_allclose(operator.rows(np.array([0, 5])).apply(x), A[[0, 5]] @ x, atol=1e-6)
+    np.testing.assert_allclose(operator.scaled(0.25).apply(x), A @ x / 4, atol=1e-6)
+    np.testing.assert_allclose(operator.column_norms, np.linalg.norm(A, axis=0), rtol=1e-6)
+    assert operator.largest == np.abs(A).max()
+    assert operator.has_columns
+
+
+def test_float_type(storage):
+    operator = as_operator(STORAGES[storage](_matrix()))
+    assert operator.A.dtype == (np.float32 if "float32" in storage else np.float64)
+
+
+def test_kind(storage):
+    operator = as_operator(STORAGES[storage](_matrix()))
+    is_sparse = storage.startswith("cs") or storage.split("_")[0] in FORMATS
+    assert isinstance(operator, SparseMatrix if is_sparse else DenseMatrix)
+    assert operator.entries == (np.count_nonzero(_matrix()) if is_sparse else 35)
+
+
+def test_exact_residual(storage):
+    A = _matrix()
+    operator = as_operator(STORAGES[storage](A))
+    X = np.where(np.random.default_rng(0).random((3, 5)) < 0.5, -1.0, 1.0)
+    b = np.arange(7) + 0.1
+    for x in (X, X[0]):
+        z = operator.exact_residual(x, b)
+        assert z.dtype == np.float64
+        np.testing.assert_array_equal(z, x @ A.T - b)
+
+
+def test_bool_matrix():
+    A = _matrix() > 0
+    for given_as in (A, sparse.csr_array(A)):
+        operator = as_operator(given_as)
+        assert operator.A.dtype == np.float64
+        np.testing.assert_array_equal(operator.apply(np.ones(5)), A.sum(axis=1))
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csc_array, sparse.csc_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_of_the_right_kind_is_not_copied(make, dtype):
+    A = make(_matrix().astype(dtype))
+    assert as_operator(A).A is A
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exact_residual_of_small_floats(dtype, xp, monkeypatch):
+    """float32 entries are exact in float64; products of them must not be rounded to float32 first."""
+    monkeypatch.setattr(operators, "CHUNK_ENTRIES", 40)
+    A = np.random.default_rng(0).standard_normal((23, 17)).astype(dtype)
+    x, b = np.ones(17), np.linspace(0, 1, 23)
+    z = as_operator(xp.asarray(A, np.dtype(dtype).name)).exact_residual(xp.asarray(x), xp.asarray(b))
+    assert xp.is_ours(z)
+    np.testing.assert_allclose(xp.host(z), A.astype(float) @ x - b, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dense_in_any_library(xp, dtype):
+    host = _matrix(9, 6)
+    A = xp.asarray(host, dtype)
+    operator = as_operator(A)
+    assert operator.A is A or xp.name.startswith("numpy")
+    x, y = np.arange(6.0), np.arange(18.0).reshape(2, 9)
+    image, pulled = operator.apply(xp.asarray(x, dtype)), operator.adjoint(xp.asarray(y, dtype))
+    assert xp.is_ours(image)
+    assert image.dtype == A.dtype
+    np.testing.assert_array_equal(xp.host(image), host @ x)
+    np.testing.assert_array_equal(xp.host(pulled), y @ host)
+    np.testing.assert_array_equal(xp.host(operator.columns(2, 5).A), host[:, 2:5])
+    np.testing.assert_array_equal(xp.host(operator.rows(np.array([1, 3])).A), host[[1, 3]])
+    np.testing.assert_array_equal(xp.host(operator.scaled(2.0).A), 2 * host)
+    np.testing.assert_allclose(xp.host(operator.column_norms), np.linalg.norm(host, axis=0), rtol=1e-6)
+    assert operator.largest == np.abs(host).max()
+    true = np.linalg.norm(host, 2)
+    assert 0.95 * true <= norm_estimate(operator) <= true * (1 + 1e-5)
+    assert norm_bound(operator) >= true
+
+
+def test_integers_of_any_library_become_float64(xp):
+    operator = as_operator(xp.asarray(_matrix(), "int32"))
+    np.testing.assert_array_equal(xp.host(operator.A), _matrix())
+    assert xp.asarray([1.0]).dtype == operator.A.dtype
+
+
+def test_complex_of_any_library_is_refused(xp):
+    with pytest.raises(
+        TypeError, match=r"`A` must be real; got .*complex128\. Stack real and imaginary parts"
+    ):
+        as_operator(xp.asarray(np.eye(2), "complex128"))
+
+
+@given(r=SMALL, n=SMALL, seed=st.integers(0, 99))
+def test_norms_bracket_the_true_one(r, n, seed):
+    A = np.random.default_rng(seed).standard_normal((r, n))
+    true = np.linalg.norm(A, 2)
+    for operator in (as_operator(A), as_operator(sparse.csr_array(A))):
+        assert 0.95 * true <= norm_estimate(operator) <= true * (1 + 1e-12)
+        assert true <= norm_bound(operator) * (1 + 1e-12)
+
+
+def test_norm_estimate_of_a_large_matrix():
+    A = np.random.default_rng(0).standard_normal((300, 200))
+    true = np.linalg.norm(A, 2)
+    assert 0.97 * true <= norm_estimate(as_operator(A)) <= true
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-150, 1e150])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csc_array])
+def test_norms_at_any_scale(scale, storage):
+    A = scale * _matrix()
+    operator = as_operator(storage(A))
+    true = np.linalg.norm(_matrix(), 2) * scale
+    assert norm_estimate(operator) == pytest.approx(true, rel=0.05)
+    assert norm_bound(operator) == pytest.approx(scale * np.linalg.norm(_matrix()))
+
+
+def test_products_only(products_only, storage):
+    """The same matrices as operators too large to be written out."""
+    A = _matrix()
+    operator = as_operator(Products(np.asarray(as_operator(STORAGES[storage](A)).apply(np.eye(5)).T)))
+    assert isinstance(operator, MatrixFree)
+    assert not operator.has_columns
+    assert operator.entries == 35
+    X, Y = np.arange(30.0).reshape(3, 2, 5), np.arange(42.0).reshape(3, 2, 7)
+    np.testing.assert_allclose(operator.apply(X), X @ A.T)
+    np.testing.assert_allclose(operator.adjoint(Y), Y @ A)
+    np.testing.assert_allclose(operator.scaled(0.5).scaled(4.0).apply(X), 2 * X @ A.T)
+    np.testing.assert_allclose(operator.exact_residual(X[0, 0], np.ones(7)), A @ X[0, 0] - 1)
+
+
+@pytest.mark.parametrize("make", [Products, aslinearoperator, pylops.MatrixMult])
+def test_norms_from_products_only(products_only, make):
+    A = np.random.default_rng(2).standard_normal((60, 40))
+    operator = as_operator(make(A))
+    assert isinstance(operator, MatrixFree)
+    true = np.linalg.norm(A, 2)
+    assert 0.95 * true <= norm_estimate(operator) <= true * (1 + 1e-12)
+    assert norm_bound(operator) >= true
+    np.testing.assert_allclose(operator.column_norms, np.linalg.norm(A, axis=0), rtol=0.6)
+    assert 0.1 < operator.largest / np.abs(A).max() < 10
+
+
+def test_operators_are_written_out_by_blocks(monkeypatch):
+    monkeypatch.setattr(operators, "CHUNK_ENTRIES", 20)
+    A = _matrix(7, 5)
+    np.testing.assert_array_equal(as_operator(Products(A)).A, A)
+    assert as_operator(Products(A)).A.flags.f_contiguous
+
+
+def test_a_pylops_operator_that_is_not_a_matrix(products_only):
+    derivative = pylops.FirstDerivative(12)
+    operator = as_operator(derivative)
+    x, y = np.random.default_rng(0).standard_normal((2, 12))
+    np.testing.assert_allclose(operator.apply(x), derivative @ x)
+    assert operator.apply(x) @ y == pytest.approx(x @ operator.adjoint(y))
+
+
+def test_duplicate_entries_add_up():
+    A = sparse.coo_array(([1.0, 2.0, 3.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    np.testing.assert_array_equal(as_operator(A).apply(np.eye(2)).T, [[0, 3], [3, 0]])
+    np.testing.assert_array_equal(as_operator(A).column_norms, [3, 3])
+
+
+def test_an_unsorted_matrix_with_duplicates_is_not_touched():
+    data, indices, indptr = np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), np.array([0, 3, 3])
+    A = sparse.csc_array((data, indices, indptr), shape=(2, 2))
+    operator = as_operator(A)
+    np.testing.assert_array_equal(operator.A.toarray(), [[2, 0], [5, 0]])
+    np.testing.assert_array_equal(A.data, [1, 2, 4])
+    np.testing.assert_array_equal(A.indices, [1, 0, 1])
+
+
+def test_a_subclass_of_a_sparse_matrix():
+    class Own(sparse.csr_array):
+        pass
+
+    assert isinstance(as_operator(Own(_matrix())), SparseMatrix)
+
+
+def test_empty_columns_have_norm_zero():
+    A = sparse.csc_array(([3.0, 4.0], ([0, 1], [2, 2])), shape=(3, 6))
+    np.testing.assert_array_equal(as_operator(A).column_norms, [0, 0, 5, 0, 0, 0])
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3), (3, 2)])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_all_finite(shape, bad, order, xp):
+    x = np.ones(shape, order=order)
+    assert all_finite(xp.asarray(x))
+    x.flat[-1] = bad
+    assert not all_finite(xp.asarray(x))
+
+
+def test_finite_numbers_whose_sum_is_not(xp):
+    assert all_finite(xp.asarray([1e308, 1e308, -1e308]))
+    assert all_finite(xp.asarray([3e38, 3e38], "float32"))
+    assert not all_finite(xp.asarray([np.inf, -np.inf]))
+
+
+@pytest.mark.parametrize(
+    ("A", "error", "match"),
+    [
+        (np.ones(3), ValueError, r"`A` must be a matrix of shape \(r, n\); got 1 dimension"),
+        (np.ones((2, 2, 2)), ValueError, "got 3 dimension"),
+        (sparse.coo_array(np.ones(3)), ValueError, "got 1 dimension"),
+        (3.0, ValueError, "got 0 dimension"),
+        (None, TypeError, "`A` must hold real numbers; got dtype object"),
+        (np.array([[1, None]]), TypeError, "`A` must hold real numbers; got dtype object"),
+        ([["a", "b"]], TypeError, "`A` must hold real numbers; got dtype <U1"),
+        (np.zeros((2, 2), "M8[s]"), TypeError, "`A` must hold real numbers; got dtype datetime64"),
+        (np.eye(2) * 1j, TypeError, r"`A` must be real; got complex128. Stack real and imaginary parts"),
+        (sparse.csr_array(np.eye(2) * 1j), TypeError, "`A` must be real; got complex128"),
+        (aslinearoperator(np.eye(2) * 1j), TypeError, "`A` must be real; got complex128"),
+        (
+            LinearOperator((2, 2), matvec=lambda x: x, dtype=float),
+            TypeError,
+            "LinearOperator without an adjoint; give it `rmatvec`",
+        ),
+    ],
+)
+def test_errors(A, error, match):
+    with pytest.raises(error, match=match):
+        as_operator(A)
