@@ -287,6 +287,21 @@ def test_pyproximal_operator(operator, xp):
     assert not as_loss(operator).convex
 
 
+def test_losses_with_infinite_values(xp):
+    """The indicator of a box: infinite outside, and a projection as its prox."""
+
+    class Inside:
+        convex = True
+
+        def value(self, z):
+            return 0.0 if np.all(np.abs(z) <= 1) else inf
+
+        def prox(self, z, step):
+            return np.clip(z, -1, 1)
+
+    check_loss(Inside(), like=xp.asarray([0.0]))
+
+
 @given(u=st.lists(st.floats(-9, 9), min_size=5, max_size=5).map(np.array), step=steps)
 def test_pyproximal_agrees_with_ours(u, step):
     theirs = as_loss(pyproximal.L1())
@@ -310,6 +325,7 @@ def _broken(**changes):
         (_broken(lipschitz=0.5), "declared `lipschitz`"),
         (_broken(curvature=1.0), "declared `curvature`"),
         (_broken(conjugate=lambda self, y: 1 + 0 * np.sum(y, axis=-1)), "f\\(p\\) \\+ f\\*\\(y\\)"),
+        (_broken(conjugate=lambda self, y: np.inf + np.sum(y, axis=-1)), "f\\(p\\) \\+ f\\*\\(y\\)"),
         (_broken(envelope=lambda self, z, step: self.value(z)), "is the objective at the prox"),
         (_broken(value=lambda self, z: z), "`value` has the right shape"),
         (_broken(values=lambda self, z: 2 * np.abs(z)), "minimises|sum of `values`"),

@@ -1,6 +1,6 @@
 """Binary optimisation under losses that need not be smooth.
 
-    minimise  sum_t w_t f_t(A_t x - b_t) + c'x   over x in {-1,1}^n or {0,1}^n
+minimise  sum_t w_t f_t(A_t x - b_t) + c'x   over x in {-1,1}^n or {0,1}^n
 """
 
 from __future__ import annotations

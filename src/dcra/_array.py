@@ -14,7 +14,7 @@ Array = Any
 
 def is_array(x: object) -> bool:
     """Whether `x` belongs to a library that speaks the array API (NumPy included)."""
-    return compat.is_array_api_obj(x)  # type: ignore[no-any-return]
+    return compat.is_array_api_obj(x)
 
 
 def is_numpy(x: object) -> bool:
@@ -37,9 +37,9 @@ def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     if isinstance(x, np.ndarray):
         return x
     if compat.is_torch_array(x):
-        return x.detach().cpu().numpy()  # type: ignore[no-any-return]
+        return np.asarray(x.detach().cpu().numpy())
     if compat.is_cupy_array(x):
-        return x.get()  # type: ignore[no-any-return]
+        return np.asarray(x.get())
     if "array_api_strict" in sys.modules and type(x).__module__.startswith("array_api_strict"):
         return np.asarray(x._array)
     return np.asarray(x)

@@ -136,7 +136,9 @@ class DualStage:
 
     def _measure(self, x: Array) -> None:
         """The bound at x, and what it says about delta."""
-        slopes = [_slopes(t, t.residual(x), s) for t, s in zip(self.problem.terms, self._steps(), strict=True)]
+        slopes = [
+            _slopes(t, t.residual(x), s) for t, s in zip(self.problem.terms, self._steps(), strict=True)
+        ]
         bound = _bound(self.problem, slopes)
         self.bound = max(self.bound, bound)
         linear = 0.0 if self.problem.linear is None else float(x @ self.problem.linear)
@@ -184,7 +186,7 @@ class _LoopBox:
         refresh(model, self.tables.b, self.x, self.z)
         point = (model, self.x, self.z, self.columns, self.blocks, rest, self.rng, np.zeros(1))
         sweep(*point, 0, sweeps, 0, 0.5, 0.0)
-        return self.x.astype(np.float64)
+        return np.asarray(self.x, np.float64)
 
 
 class _BlockBox:

@@ -21,8 +21,11 @@ from dcra.losses import CappedL1, Logistic, Loss, TableLoss
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
 from dcra.problem import Problem
 
-SAFE_EXPONENT = 128
-"""Entries between 2^-128 and 2^128 are left as they are."""
+SAFE_EXPONENT = {"float64": 128, "float32": 16}
+"""Entries between 2^-e and 2^e are left as they are."""
+
+SAFE_VALUE_EXPONENT = 64
+"""Values of F between 2^-64 and 2^64 are left as they are: within the reach of float32 tables."""
 
 FAR = 1e30
 """Stands for infinity in tables: finite, so that 0 * FAR is 0."""
@@ -86,11 +89,16 @@ class Piece:
 
 
 class Tables(NamedTuple):
-    """What compiled loops see: the model, the stacked b, and delta's unit in each piece."""
+    """What compiled loops see: model, stacked b and, per piece, the divisor of its rows and delta's unit."""
 
     model: Model
     b: np.ndarray[Any, Any]
+    scales: tuple[float, ...]
     units: tuple[float, ...]
+
+    def residual(self, z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """`Compiled.residual` from the loops' own z."""
+        return np.asarray(z * np.repeat(self.scales, np.diff(self.model.rows.start)))
 
     def smoothed(self, delta: Smoothing) -> Model:
         """The model smoothed as `Piece.smoothed` would be."""
@@ -172,14 +180,6 @@ class Compiled:
         host = S if self.problem.domain == "spin" else (S + 1) / 2
         return from_numpy(host, self.problem.like)
 
-    @cached_property
-    def column_norms(self) -> np.ndarray[Any, Any]:
-        """Norms of the columns of all pieces, each in units of its own slope: sqrt(sum_t (w a lip)^2 |A_j|^2)."""
-        squares = np.zeros(self.n)
-        for p in self.pieces:
-            squares += to_numpy(p.operator.column_norms).astype(np.float64) ** 2
-        return np.sqrt(squares)
-
     @property
     def tabulated(self) -> bool:
         """Whether compiled loops can take it: matrices on the host and losses they know."""
@@ -201,9 +201,10 @@ class Compiled:
 
 
 def compile_problem(problem: Problem, loops: bool | None = None) -> Compiled:
-    """Bring a problem into spin form; `loops` says whether compiled loops may be used (default: if they can)."""
+    """Bring a problem into spin form; `loops` says whether compiled loops may be used (if they can)."""
     pieces: list[Piece] = []
     offset = problem.constant
+    safe = SAFE_EXPONENT["float32" if problem.like.dtype == namespace(problem.like).float32 else "float64"]
     start = 0
     for index, term in enumerate(problem.terms):
         operator, b, weight = term.operator, term.b, term.weight
@@ -215,7 +216,7 @@ def compile_problem(problem: Problem, loops: bool | None = None) -> Compiled:
         if term.loss.separable:
             operator, b, weight, lost = _without_zero_rows(operator, b, weight, term.loss, argument)
             offset += lost
-        operator, b, scale = _moderate(operator, b)
+        operator, b, scale = _moderate(operator, b, safe)
         stop = start + operator.shape[0]
         if stop > start:
             where = slice(start, stop)
@@ -225,7 +226,7 @@ def compile_problem(problem: Problem, loops: bool | None = None) -> Compiled:
     if c is not None and problem.domain == "binary":
         offset += 0.5 * float(namespace(c).sum(c))
         c = 0.5 * c
-    value_scale = _value_scale(pieces, c)
+    value_scale = _value_scale(pieces, c, min(safe, SAFE_VALUE_EXPONENT))
     working = tuple(_in_working_type(p, value_scale, problem.like) for p in pieces)
     if c is not None:
         c = namespace(c).astype(c / value_scale, problem.like.dtype)
@@ -252,7 +253,7 @@ def _without_zero_rows(
         return operator, b, weight, 0.0
     keep = np.setdiff1d(np.arange(operator.shape[0]), zero)
     xp = namespace(b)
-    index, kept = xp.asarray(zero), xp.asarray(keep)
+    index, kept = (xp.asarray(rows, device=device_of(b)) for rows in (zero, keep))
     values = loss.values(-argument * xp.take(b, index))
     if isinstance(weight, float):
         lost = weight * float(xp.sum(values))
@@ -262,37 +263,35 @@ def _without_zero_rows(
     return operator.rows(keep), xp.take(b, kept), weight, lost
 
 
-def _moderate(operator: Operator, b: Array) -> tuple[Operator, Array, float]:
+def _moderate(operator: Operator, b: Array, safe: int) -> tuple[Operator, Array, float]:
     """Divide A and b by a power of two where their squares could overflow or vanish."""
     size = operator.largest if operator.shape[0] else 0.0
     exponent = frexp(size)[1] if size > 0 else 0
-    if abs(exponent) <= SAFE_EXPONENT:
+    if abs(exponent) <= safe:
         return operator, b, 1.0
     scale = 2.0**exponent
     return operator.scaled(1 / scale), b / scale, scale
 
 
-def _value_scale(pieces: list[Piece], c: Array | None) -> float:
+def _value_scale(pieces: list[Piece], c: Array | None, safe: int) -> float:
     """A power of two that brings F to moderate values, 1 where it has them already."""
     sizes = [0.0 if c is None else float(namespace(c).max(abs(c)))]
     for p in pieces:
-        probe = np.asarray([p.argument])
-        try:
-            sizes.append(p.heaviest * max(abs(float(p.loss.value(probe))), abs(float(p.loss.value(-probe)))))
-        except (TypeError, ValueError):  # a user's loss of fixed length cannot be probed
-            sizes.append(p.heaviest)
-    size = max(sizes)
-    exponent = frexp(size)[1] if 0 < size < inf else 0
-    return 1.0 if abs(exponent) <= SAFE_EXPONENT else 2.0**exponent
+        largest = max(p.operator.largest, float(namespace(p.b).max(abs(p.b))))
+        probe = p.argument * largest + 0 * p.b
+        sizes += [p.heaviest * abs(float(p.loss.value(u))) for u in (probe, -probe)]
+    size = max(size for size in sizes if size < inf)
+    exponent = frexp(size)[1] if size > 0 else 0
+    return 1.0 if abs(exponent) <= safe else 2.0**exponent
 
 
 def _in_working_type(p: Piece, value_scale: float, like: Array) -> Piece:
-    """The piece with weights divided by the value scale and vectors in the float type of A."""
+    """The piece with weights divided by the value scale, and all its arrays in the working float type."""
     weight = p.weight / value_scale
     if not isinstance(weight, float):
         weight = namespace(weight).astype(weight, like.dtype)
     b = namespace(p.b).astype(p.b, like.dtype)
-    return replace(p, b=b, weight=weight)
+    return replace(p, operator=p.operator.astype(like.dtype), b=b, weight=weight)
 
 
 def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
@@ -328,24 +327,30 @@ def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
         (p.weight if isinstance(p.weight, float) and p.weight > 0 else 1.0) * s * s
         for p, s in zip(compiled.pieces, scales, strict=True)
     )
-    return Tables(model, stacked, units)
+    return Tables(model, stacked, tuple(scales), units)
 
 
 def _table_row(p: Piece, scale: float) -> tuple[int, list[float]]:
     """The five numbers of `_kernels.store.Rows` for a piece whose A and b were divided by `scale`."""
-    a = p.argument * scale
+    kind, row = _exact_row(p, p.argument * scale)
+    return kind, [max(-FAR, min(number, FAR)) for number in row]
+
+
+def _exact_row(p: Piece, a: float) -> tuple[int, list[float]]:
     w = p.weight if isinstance(p.weight, float) else 1.0
     if isinstance(p.loss, Logistic):
-        return LOGISTIC, [w * a * a / 4, a, w, 0.0, 0.0]
+        steep = min(a, FAR)  # where it is a hinge, only the slope s a counts
+        return LOGISTIC, [w * a * steep / 4, steep, w * (a / steep), 0.0, 0.0]
     if isinstance(p.loss, CappedL1):
-        return CAPPED, [FAR, p.loss.cap / a, 0.0, -w * a, w * a]
+        steep = min(a, FAR)
+        return CAPPED, [FAR, p.loss.cap / steep, 0.0, -w * steep, w * steep]
     assert isinstance(p.loss, TableLoss)
     if w == 0:
         return TABLE, [FAR, 0.0, 0.0, 0.0, 0.0]
     k, e, lo, hi = p.loss.table.rescaled(w, a)
     if w < 0:  # only linear losses have a negative weight
         lo, hi = hi, lo
-    return TABLE, [1 / k if k > 0 else FAR, k, e, max(lo, -FAR), min(hi, FAR)]
+    return TABLE, [1 / k if k > 0 else FAR, k, e, lo, hi]
 
 
 def _dense_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any]) -> Dense:

@@ -107,4 +107,4 @@ class ArrayState(SegmentState):
 def spins_of(codes: Host, n: int) -> Host:
     """The points at some positions of the Gray sequence, (k, n)."""
     bits = (codes ^ (codes >> 1))[:, None] >> np.arange(n) & 1
-    return 1.0 - 2.0 * bits
+    return np.where(bits, -1.0, 1.0)

@@ -16,7 +16,8 @@ def random_factor(rank: int, n: int, seed: int, index: int) -> np.ndarray[Any, A
     """Start number `index` of a seed: Gaussian columns, normalised, (rank, n+1); always drawn on the host."""
     rng = np.random.default_rng((seed, index))
     V = rng.standard_normal((rank, n + 1))
-    return V / np.linalg.norm(V, axis=0)
+    V /= np.linalg.norm(V, axis=0)
+    return V
 
 
 def relaxed(V: Array) -> Array:

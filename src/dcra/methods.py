@@ -17,11 +17,13 @@ METHODS: dict[str, str] = {
     "dcra": "dcra.engines.recipes:dcra",
     "dcra-paper": "dcra.engines.dcra:DCRA.paper",
     "flip": "dcra.polish.flip:Flip",
+    "anneal": "dcra.polish.anneal:Anneal",
+    "tabu": "dcra.polish.tabu:Tabu",
     "enumerate": "dcra.enumeration:Enumerate",
 }
 """'module:factory' of each engine; "auto" is a plan of its own."""
 
-NEEDS = {
+NEEDS: dict[str, tuple[str, Callable[[Compiled], bool]]] = {
     "columns": ("A by columns", lambda compiled: compiled.has_columns),
     "table": ("losses known to the compiled loops and A on the host", lambda compiled: compiled.tabulated),
     "small": ("at most 40 variables", lambda compiled: compiled.n <= 40),
@@ -63,6 +65,7 @@ def _plan(engine: Engine, compiled: Compiled) -> Plan:
     if lacking:
         fitting = [name for name in METHODS if name != "auto" and not missing(engine_of(name), compiled)]
         raise ValueError(
-            f"method {engine.name!r} needs {' and '.join(lacking)}; methods that fit: {', '.join(['auto', *fitting])}"
+            f"method {engine.name!r} needs {' and '.join(lacking)}; "
+            f"methods that fit: {', '.join(['auto', *fitting])}"
         )
     return Exhaust() if engine.name == "enumerate" else Repeat(engine)

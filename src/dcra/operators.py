@@ -54,6 +54,9 @@ class DenseMatrix:
     def scaled(self, factor: float) -> DenseMatrix:
         return DenseMatrix(self.A * factor)
 
+    def astype(self, dtype: Any) -> DenseMatrix:
+        return self if self.A.dtype == dtype else DenseMatrix(namespace(self.A).astype(self.A, dtype))
+
     @cached_property
     def largest(self) -> float:
         xp = namespace(self.A)
@@ -118,6 +121,9 @@ class SparseMatrix:
     def scaled(self, factor: float) -> SparseMatrix:
         return SparseMatrix(self.A * factor)
 
+    def astype(self, dtype: Any) -> SparseMatrix:
+        return self if self.A.dtype == dtype else SparseMatrix(self.A.astype(dtype))
+
     @cached_property
     def largest(self) -> float:
         return float(np.max(np.abs(self.A.data), initial=0.0))
@@ -158,6 +164,10 @@ class MatrixFree:
 
     def scaled(self, factor: float) -> MatrixFree:
         return MatrixFree(factor * self.A)
+
+    def astype(self, dtype: Any) -> MatrixFree:
+        """Itself: a product has the float type that the operator gives it."""
+        return self
 
     @cached_property
     def largest(self) -> float:

@@ -1,33 +1,99 @@
-"""Pictures of a result. Needs matplotlib, imported here only."""
+"""Pictures of results. Needs matplotlib, imported here only."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dcra.result import Result
 
+BLUE, ORANGE, GREY = "#1f6feb", "#d1580b", "#57606a"
+OTHERS = ("#8250df", "#1a7f37", "#bf3989", "#9a6700")
+SIZE = (6.4, 3.8)
+
 
 def plot_history(result: Result, ax: Any = None) -> Any:
-    """Objective and lower bound over time, as steps."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError("plotting needs matplotlib: pip install 'dcra[plot]'") from error
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    """Objective and lower bound over time, as steps. Returns the axes."""
+    ax = _axes() if ax is None else ax
+    draw_objective(ax, result, "best objective", BLUE)
+    rows = [(row.seconds, row.lower_bound) for row in result.history if row.lower_bound > -inf]
+    if rows:
+        times, bounds = zip(*rows, (result.seconds, result.lower_bound), strict=True)
+        ax.step(times, bounds, where="post", label="lower bound", color=ORANGE, linestyle="--")
+    ax.set_title(f"{result.method}: {result.fun:.6g} ({result.status.value})")
+    return _finished(ax, [result])
+
+
+def plot_comparison(results: Mapping[str, Result], levels: Mapping[str, float], ax: Any = None) -> Any:
+    """Objectives of several results over time, the last one on top, and named levels. Returns the axes."""
+    ax = _axes() if ax is None else ax
+    *others, ours = results.items()
+    for (name, result), color in zip(others, OTHERS * len(others), strict=False):
+        draw_objective(ax, result, f"{name}: {result.fun:.6g}", color)
+    draw_objective(ax, ours[1], f"{ours[0]}: {ours[1].fun:.6g}", BLUE)
+    for name, level in levels.items():
+        ax.axhline(level, color=GREY, linestyle=":", linewidth=1)
+        ax.annotate(
+            name, (0.01, level), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
+            color=GREY, fontsize="small",
+        )  # fmt: skip
+    return _finished(ax, list(results.values()))
+
+
+def save_history(result: Result, path: str | Path) -> None:
+    """Write `plot_history` to a file, whose extension says in which format."""
+    figure = new_figure()
+    plot_history(result, figure.subplots())
+    figure.savefig(path, dpi=150)
+
+
+def new_figure() -> Any:
+    """A figure that no window shows and nobody has to close."""
+    _require_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=SIZE, layout="constrained")
+
+
+def picture_types() -> list[str]:
+    """Extensions that pictures can be written with."""
+    _require_matplotlib()
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    return [f".{name}" for name in FigureCanvasBase.get_supported_filetypes()]
+
+
+def draw_objective(ax: Any, result: Result, label: str, color: str) -> None:
     times = [row.seconds for row in result.history] + [result.seconds]
     values = [row.fun for row in result.history] + [result.fun]
-    bounds = [row.lower_bound for row in result.history] + [result.lower_bound]
-    ax.step(times, values, where="post", label="best objective", color="#1f6feb", linewidth=2)
-    ax.plot(times[-1], values[-1], "o", color="#1f6feb")
-    known = [(t, b) for t, b in zip(times, bounds, strict=True) if b > -inf]
-    if known:
-        ax.step(*zip(*known, strict=True), where="post", label="lower bound", color="#d1580b", linestyle="--")
-    if times[0] > 0 and times[-1] / times[0] > 20:
-        ax.set_xscale("log")
-    ax.set(xlabel="seconds", ylabel="objective", title=f"{result.method}: {result.fun:.6g} ({result.status.value})")
-    ax.grid(alpha=0.3)
-    ax.legend()
+    ax.step(times, values, where="post", label=label, color=color, linewidth=2)
+    ax.plot(times[-1], values[-1], "o", color=color, markersize=5)
+
+
+def _axes() -> Any:
+    _require_matplotlib()
+    from matplotlib import pyplot as plt
+
+    _, ax = plt.subplots(figsize=SIZE, layout="constrained")
     return ax
+
+
+def _finished(ax: Any, results: list[Result]) -> Any:
+    first = min(result.history[0].seconds for result in results if result.history)
+    if first > 0 and max(result.seconds for result in results) / first > 20:
+        ax.set_xscale("log")
+    ax.set(xlabel="seconds", ylabel="objective")
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("plotting needs matplotlib: pip install 'dcra[plot]'") from error

@@ -20,7 +20,7 @@ from dcra._array import from_numpy, to_numpy
 from dcra.certificate import DualStage, rounded_up, trivial_bound
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts
-from dcra.enumeration import SEGMENTS, Enumerate, enumerable
+from dcra.enumeration import SEGMENTS, Enumerate
 from dcra.result import Progress, Result, Status, relative_gap
 
 DEFAULT_STARTS = 32
@@ -202,9 +202,7 @@ def next_starts(search: Search, count: int) -> Starts:
     return Starts(search.seed, first, count, points)
 
 
-def run(
-    search: Search, plan: Plan, method: str, on_tick: Callable[[Search], None] | None = None
-) -> Result:
+def run(search: Search, plan: Plan, method: str, on_tick: Callable[[Search], None] | None = None) -> Result:
     """Carry out a plan within the limits of a search."""
     with one_blas_thread():
         first_answer(search)
@@ -218,7 +216,7 @@ def run(
 
 
 def first_answer(search: Search) -> None:
-    """A point after one pass, x = -sign(A'f'(-b) + c), the user's points, and the bound that costs nothing."""
+    """A point after one pass, x = -sign(A'f'(-b) + c), the user's points, and the bound that is free."""
     compiled = search.compiled
     problem = compiled.problem
     begin = search.limits.clock()

@@ -30,7 +30,7 @@ class Term:
         Not negative, except for the linear loss. One weight per row needs a separable loss.
     """
 
-    loss: Loss
+    loss: Any
     A: Any
     b: Array
     weight: float | Array = 1.0
@@ -196,11 +196,11 @@ class Problem:
         libraries = {_library(t.operator) for t in self.terms}
         if len(libraries) > 1:
             raise TypeError(f"all terms must use one array library; got {', '.join(sorted(libraries))}")
-        dense = [t.operator.A for t in self.terms if isinstance(t.operator, DenseMatrix)]
-        if dense:
-            return dense[0][:0, :0]
-        sparse = [t.operator.A.dtype for t in self.terms if isinstance(t.operator, SparseMatrix)]
-        return np.empty((0, 0), dtype=sparse[0] if sparse else np.float64)
+        matrices = [t.operator.A for t in self.terms if not isinstance(t.operator, MatrixFree)]
+        if libraries <= {"numpy"}:
+            return np.empty((0, 0), np.result_type(*(A.dtype for A in matrices)) if matrices else np.float64)
+        wide = [A for A in matrices if A.dtype == namespace(A).float64]
+        return (wide or matrices)[0][:0, :0]
 
 
 def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar: bool = False) -> Array:

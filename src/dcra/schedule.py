@@ -6,17 +6,20 @@ rho     the gradient that such slopes send to one variable
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dcra._array import from_numpy, to_numpy
 from dcra.compiled import Compiled, Piece
+from dcra.losses import TableLoss
 
 QUICK_SWEEPS = 20
 SETUP_PASSES = 4 * QUICK_SWEEPS + 60
 """Passes over A that finding the units takes, with the norm of A for good measure."""
+
+WIDENING = 1.2
+"""Natural delta in units of mean residual over typical slope."""
 
 DELTA_FLOOR = 1e-3
 """delta is at least this share of what a random point would suggest: exact fits have no residual."""
@@ -52,27 +55,23 @@ def natural_units(compiled: Compiled) -> Units:
 
 def units_at(compiled: Compiled, Z: np.ndarray[Any, Any]) -> Units:
     """Units that the residuals Z (k, r) of some points suggest."""
-    delta = tuple(_delta(p, Z[..., p.where]) for p in compiled.pieces)
-    share = [
-        float(np.mean(to_numpy(p.operator.column_norms))) * p.heaviest * _slope(p, Z[..., p.where])
-        for p in compiled.pieces
-    ]
-    linear = 0.0 if compiled.c is None else float(np.mean(np.abs(to_numpy(compiled.c))))
-    return Units(delta, float(np.hypot(np.linalg.norm(share), linear)) or 1.0)
+    delta, squares = [], 0.0
+    for p in compiled.pieces:
+        z = Z[..., p.where].astype(np.float64)
+        slopes = _slopes(p, z)
+        typical = float(np.sqrt(np.mean(slopes**2)))
+        delta.append(0.0 if p.smooth else WIDENING * float(np.mean(np.abs(z))) / (typical or 1.0) or 1.0)
+        weight = p.weight if isinstance(p.weight, float) else to_numpy(p.weight).astype(np.float64)
+        norms = to_numpy(p.operator.column_norms).astype(np.float64)
+        squares += float(np.mean((weight * slopes) ** 2)) * float(np.mean(norms**2))
+    linear = 0.0 if compiled.c is None else float(np.mean(to_numpy(compiled.c).astype(np.float64) ** 2))
+    return Units(tuple(delta), float(np.sqrt(squares + linear)) or 1.0)
 
 
-def _delta(piece: Piece, z: np.ndarray[Any, Any]) -> float:
-    if piece.smooth:
-        return 0.0
-    return float(np.mean(np.abs(z))) / _slope(piece, z) or 1.0
-
-
-def _slope(piece: Piece, z: np.ndarray[Any, Any]) -> float:
-    """Typical size of the piece's slope per row, without its weight."""
-    a, loss = piece.argument, piece.loss
-    if loss.separable and loss.lipschitz < inf:
-        return a * loss.lipschitz
-    size = float(np.mean(np.abs(z))) or 1.0
-    step = 0.0 if piece.smooth else 1e-3 * size * a
-    rows = a * loss.envelope_grad(a * z.astype(np.float64), step)
-    return float(np.sqrt(np.mean(rows**2))) or 1.0
+def _slopes(piece: Piece, z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Slopes of the piece at z without its weight, smoothed only as far as a loss needs it to have any."""
+    a = piece.argument
+    exact = piece.smooth or isinstance(piece.loss, TableLoss)
+    step = 0.0 if exact else 1e-3 * a * (float(np.mean(np.abs(z))) or 1.0)
+    slopes: np.ndarray[Any, Any] = a * piece.loss.envelope_grad(a * z, step)
+    return slopes

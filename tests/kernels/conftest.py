@@ -51,11 +51,8 @@ class Case:
         self.model = store.smoothed(self._build(sparse), delta)
 
     def _build(self, sparse):
-        A = (
-            to_sparse(self.A, self.dtype)
-            if sparse
-            else store.Dense(np.ascontiguousarray(self.A.T, self.dtype))
-        )
+        dense = store.Dense(np.ascontiguousarray(self.A.T, self.dtype))
+        A = to_sparse(self.A, self.dtype) if sparse else dense
         kind, table = zip(*(LOSSES[name] for name in self.losses), strict=True)
         return store.build(A, table, c=self.c, start=self.start, kind=kind, weight=self.weight, n_rows=self.r)
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dcra._kernels import seed
 from dcra._kernels.flip import flip
 from dcra._kernels.state import measure, refresh, value
 from dcra._kernels.sweep import sweep
@@ -52,9 +53,8 @@ def test_gradient_is_the_slope_of_the_smoothed_loss(losses, weight):
             y, u = x.copy(), z.copy()
             rest = np.ones(case.n, np.int64)
             rest[j] = 0
-            sweep(
-                case.model, y, u, np.arange(case.n), rest, np.ones(4, np.uint64), 0, 1, 0.0, 0.0, kappa, 0.0
-            )
+            order, rng = np.arange(case.n), seed.state(1)
+            sweep(case.model, y, u, order, order.copy(), rest, rng, np.zeros(1), 0, 1, 0, kappa, 0.0)
             L = case.model.rows.table[:, 0] @ case.model.L[:, j]
             up, down = x.copy(), x.copy()
             up[j], down[j] = x[j] + h, x[j] - h

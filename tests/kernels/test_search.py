@@ -70,7 +70,8 @@ def test_anneal_keeps_its_best_and_its_books(losses, variant):
     case = Case(losses, **variant)
     x, z, score = begin(case)
     best_x, first = x.copy(), score[2]
-    anneal(case.model, x, z, score, best_x, seed.state(3), np.geomspace(5, 0.05, 40))
+    temperatures = np.geomspace(5, 0.05, 40)
+    anneal(case.model, x, z, score, best_x, seed.state(3), temperatures, store.memory(case.n), 1.0)
     check_state(case, x, z, score)
     assert score[2] <= first
     assert score[2] == pytest.approx(case.objective(best_x), **close(case))
@@ -81,11 +82,26 @@ def test_anneal_in_chunks_and_again():
     temperatures, ends = np.geomspace(5, 0.05, 12), []
     for cut in (12, 5):
         x, z, score = begin(case)
-        best_x, rng = x.copy(), seed.state(3)
-        anneal(case.model, x, z, score, best_x, rng, temperatures[:cut])
-        anneal(case.model, x, z, score, best_x, rng, temperatures[cut:])
+        best_x, rng, memory = x.copy(), seed.state(3), store.memory(case.n)
+        anneal(case.model, x, z, score, best_x, rng, temperatures[:cut], memory, 1.0)
+        anneal(case.model, x, z, score, best_x, rng, temperatures[cut:], memory, 1.0)
         ends.append((*x, *best_x, *score))
     assert ends[0] == ends[1]
+
+
+def test_memory_holds_true_rises():
+    """A rise whose stamp is current is exact; a cautious anneal looks more often than a bold one."""
+    case = Case(["l1"], rows=20, n=12)
+    work = []
+    for caution in (np.inf, 0.5):
+        x, z, score = begin(case)
+        memory, temperatures = store.memory(case.n), np.full(60, 2.0)
+        work.append(anneal(case.model, x, z, score, x.copy(), seed.state(3), temperatures, memory, caution))
+        rises = np.zeros(case.n)
+        rises_at(case.model, x, z, score, rises)
+        current = memory.stamp == memory.flips[0]
+        np.testing.assert_allclose(memory.rise[current], rises[current], atol=1e-9)
+    assert work[1] < work[0]
 
 
 @pytest.mark.parametrize("losses", LISTS, ids="-".join)
@@ -112,7 +128,7 @@ def test_gray_equals_brute_force(loss, variant):
     case = Case([loss], n=5, **variant)
     x, z = case.point()
     best, code = gray(case.model, case.b, 0, 32, x, z)
-    expected, point = brute(case)
+    expected, _point = brute(case)
     assert best == pytest.approx(expected, **close(case))
     bits = code ^ (code >> 1)
     found = [1 - 2 * (bits >> j & 1) for j in range(case.n)]
@@ -143,36 +159,29 @@ def test_weighted_rows_equal_repeated_rows():
     assert other[2] == pytest.approx(score[2])
     bests = x.copy(), y.copy()
     temperatures = np.geomspace(5, 0.1, 20)
-    anneal(single.model, x, z, score, bests[0], seed.state(2), temperatures)
-    anneal(model, y, u, other, bests[1], seed.state(2), temperatures)
+    anneal(single.model, x, z, score, bests[0], seed.state(2), temperatures, store.memory(n), 1.0)
+    anneal(model, y, u, other, bests[1], seed.state(2), temperatures, store.memory(n), 1.0)
     assert n == y.size
     np.testing.assert_array_equal(x, y)
     assert other[2] == pytest.approx(score[2])
 
 
-def test_batch_is_the_same_however_it_is_split():
-    case = Case(["l1"], n=5)
-    B = np.random.default_rng(0).standard_normal((6, case.r))
-    answers = []
-    for cuts in ([0, 6], [0, 2, 5, 6]):
-        X, F = np.zeros((6, case.n)), np.zeros(6)
-        for lo, hi in zip(cuts[:-1], cuts[1:], strict=True):
-            plan = (2, 5, 2.0, 0.5, 1)
-            batch(
-                case.model,
-                B,
-                lo,
-                hi,
-                np.uint64(7),
-                plan,
-                np.geomspace(3, 0.3, 6),
-                X,
-                F,
-                scratch(5, case.r, X.dtype),
-            )
+@pytest.mark.parametrize("losses", [["l1"], ["squared", "logistic"]], ids="-".join)
+def test_batch_is_the_same_however_it_is_split(losses, variant):
+    case = Case(losses, rows=4, n=4, weight=(1, 2), **variant)
+    B = np.random.default_rng(0).standard_normal((9, case.r)).astype(case.dtype)
+    temperatures, answers = np.array([2.0, 1.0, 0.0, 0.0]), []
+    for cuts in ([0, 3], [0, 1, 3]):
+        X, F = np.zeros((9, case.n), case.dtype), np.zeros(9)
+        for lo, hi in itertools.pairwise(cuts):
+            space = scratch(case.n, case.r, case.dtype)
+            batch(case.model, B, lo, hi, np.uint64(7), 8, temperatures, X, F, space)
         answers.append((X, F))
     np.testing.assert_array_equal(answers[0][0], answers[1][0])
-    for q in range(6):
+    np.testing.assert_array_equal(answers[0][1], answers[1][1])
+    found, best = np.zeros(9), np.zeros(9)
+    for q in range(9):
         case.b = B[q]
-        assert answers[0][1][q] == pytest.approx(case.objective(answers[0][0][q]))
-        assert answers[0][1][q] <= brute(case)[0] + 0.5
+        found[q], best[q] = case.objective(answers[0][0][q]), brute(case)[0]
+    np.testing.assert_allclose(found, answers[0][1], rtol=1e-4, atol=1e-4)
+    assert np.mean(found - best) < 0.05 * np.mean(np.abs(best))

@@ -15,12 +15,12 @@ RECENT = 100.0  # looks over which the drift is averaged
 
 @kernel
 def anneal(model, x, z, score, best_x, rng, temperatures, memory, caution):
-    """One pass over the columns at each of `temperatures`; best_x keeps the best point, score[2] its objective.
+    """One pass over the columns at each of `temperatures`; best_x keeps the best point, score[2] its value.
 
-    Most proposals at a good point are hopeless, and evaluating them is all the work. The rise of a flip changes
-    only when another column flips, by a random step whose variance `memory.drift` learns. So a rise is reused
-    while nothing has flipped, and a column whose rise exceeds three temperatures by v is not looked at for
-    (v / caution)^2 / drift flips. caution = inf gives plain Metropolis; 1 saves most of the work.
+    Most proposals at a good point are hopeless, and evaluating them is all the work. The rise of a flip
+    changes only when another column flips, by a random step whose variance `memory.drift` learns. So a rise
+    is reused while nothing has flipped, and a column whose rise exceeds three temperatures by v is not looked
+    at for (v / caution)^2 / drift flips. caution = inf gives plain Metropolis; 1 saves most of the work.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """One A, many right-hand sides: annealing in lockstep.
 
-LANES points move together. At each step all of them try the same column, so an entry of A is read once for all,
-and what remains is arithmetic on rows of LANES numbers.
+LANES points move together. At each step all of them try the same column, so an entry of A is read once for
+all, and what remains is arithmetic on rows of LANES numbers.
 """
 
 import math
@@ -22,8 +22,8 @@ DRAWS = 1024
 def batch(model, B, lo, hi, seed, starts, temperatures, X, F, scratch):
     """Anneal groups lo..hi of right-hand sides; fill their rows of X (k, n) and F (k,).
 
-    A group is LANES // starts consecutive rows of B (k, r), each from `starts` random points. Its answer depends on
-    (seed, group) only. Each temperature is one pass over the columns; a temperature of 0 is descent.
+    A group is LANES // starts consecutive rows of B (k, r), each from `starts` random points. Its answer
+    depends on (seed, group) only. Each temperature is one pass over the columns; temperature 0 is descent.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _propose(model, x, z, loss, linear, new, dx, draws, rng, j, temperature):
 
 @inline
 def _trial(model, j, dx, z, loss, new):
-    """New losses after x_j += dx: the old one plus what the rows of column j change, or all rows of a full column."""
+    """New losses after x_j += dx. A full column visits every row, so it need not start from the old ones."""
     size = length(model.A, j)
     full = size == z.shape[0]
     zero, one = dx.dtype.type(0), dx.dtype.type(1)

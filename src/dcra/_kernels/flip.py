@@ -18,8 +18,8 @@ def commit(model, x, z, score, j, loss):
 def flip(model, x, z, score, order, cursor, trials):
     """Flip whatever improves, cyclically along `order`, for at most `trials` trials.
 
-    cursor = [position, trials since the last flip], int64, zeros at the start; x is one-flip optimal on `order` when
-    cursor[1] >= order.size. score[2] ends as the objective. Returns the entries of A touched.
+    cursor = [position, trials since the last flip], int64, zeros at the start; x is one-flip optimal on
+    `order` when cursor[1] >= order.size. score[2] ends as the objective. Returns the entries of A touched.
     """
     work = 0
     for _ in range(trials):

@@ -13,8 +13,8 @@ BLOCK = 1024
 def gray(model, b, lo, hi, x, z):
     """Best objective over positions lo..hi of the Gray sequence, and its lowest position.
 
-    Position c is the point with x_j = -1 where bit j of c ^ (c >> 1) is set. x and z are scratch. The residual is
-    recomputed every 1024 positions, so a range split at multiples of that gives the same numbers.
+    Position c is the point with x_j = -1 where bit j of c ^ (c >> 1) is set; x, z are scratch. The residual
+    is recomputed every 1024 positions, so a range split at multiples of that gives the same numbers.
     """
     best, code = np.inf, lo
     base = lo - lo % BLOCK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -88,7 +89,7 @@ def column_norms(A: Dense | Sparse, start: Array, weight: Array) -> Array:
     """Weighted squared column norms of each term, (T, n)."""
     n = A.cols.shape[0] if isinstance(A, Dense) else A.ptr.size - 1
     norms = np.empty((start.size - 1, n))
-    for t, (lo, hi) in enumerate(zip(start[:-1], start[1:], strict=True)):
+    for t, (lo, hi) in enumerate(itertools.pairwise(start)):
         if isinstance(A, Dense):
             block = A.cols[:, lo:hi]
             if weight.size:

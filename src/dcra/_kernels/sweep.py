@@ -13,10 +13,10 @@ from .rng import shuffle
 def sweep(model, x, z, columns, blocks, rest, rng, rho, first, last, total, kappa, patience):
     """Run sweeps first..last, of `total` that take x from the inside of the box to its corners.
 
-    x_j <- clip(x_j - (grad_j + c_j - 2 rho x_j) / L_j, -1, 1), L_j = kappa sum_t slope_t L[t, j]; kappa >= 1/2
-    makes every step a descent of the box form. After each sweep rho is steered, up or down, so that the mean of
-    x_j^2 over `columns` follows sqrt(sweep / total): the penalty needs no scale of its own. With total = 0
-    rho stays as it is; then rho = 0 solves the convex relaxation.
+    x_j <- clip(x_j - (grad_j + c_j - 2 rho x_j) / L_j, -1, 1), L_j = kappa sum_t slope_t L[t, j]; with
+    kappa >= 1/2 every step descends the box form. After each sweep rho is steered, up or down, so that the
+    mean of x_j^2 over `columns` follows sqrt(sweep / total): the penalty needs no scale of its own.
+    With total = 0 rho stays as it is; then rho = 0 solves the convex relaxation.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def sweep(model, x, z, columns, blocks, rest, rng, rho, first, last, total, kapp
     blocks : (k,) int64    a permutation of range(k); columns are visited in shuffled runs of ceil(m / k)
     rest : (n,) int64      sweeps for which a column is left alone; zeros at the start, updated
     rho : (1,) float64     penalty, updated; 0 with total > 0 means: choose it
-    patience : float       a column pinned at +-1 whose step overshoots by v rests patience * v sweeps, 64 at most;
-                           0 visits every column in every sweep
+    patience : float       a column pinned at +-1 whose step overshoots by v rests patience * v sweeps,
+                           64 at most; 0 visits every column in every sweep
 
     Returns the number of entries of A touched. Stops early once all columns are pinned.
     """

@@ -41,7 +41,7 @@ class DCRA(Engine):
     rho_init, rho_growth, rho_max : float or "auto"
         The penalty starts at `rho_init`, is multiplied by `rho_growth`, and never exceeds `rho_max`.
         "auto" is in natural units of the problem.
-    smoothing : float or "auto"
+    smoothing : float, tuple of floats (one per term) or "auto"
         delta of the Moreau envelope. "auto" follows the residuals of a quick answer.
     curvature : float, "norm", "half norm" or "auto"
         L. A number is used as it is, "norm" is ||A||_2^2 / (2 delta), "half norm" is ||A||_2 / 2, "auto"
@@ -62,7 +62,7 @@ class DCRA(Engine):
     rho_init: float | str = "auto"
     rho_growth: float = 1.1
     rho_max: float | str = "auto"
-    smoothing: float | str = "auto"
+    smoothing: Smoothing | str = "auto"
     curvature: float | str = "auto"
     max_inner: int = 10
     max_outer: int = 1000

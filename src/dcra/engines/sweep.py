@@ -77,7 +77,7 @@ class Sweep(Engine):
 
 
 def initial_points(compiled: Compiled, starts: Starts) -> Host:
-    """Uniform in [-SPREAD, SPREAD]; given points are shrunk to that size, so that signs decide little at first."""
+    """Uniform in [-SPREAD, SPREAD]; given points are shrunk to that size: a hint, not a decision."""
     if starts.points is not None:
         return SPREAD * starts.points
     draws = [
@@ -109,7 +109,14 @@ class BlockState(State):
             if self.done_sweeps % REFRESH == REFRESH - 1:
                 self.Z = self.compiled.residual(self.X)
             self.X, self.Z = sweep_blocks(
-                self.compiled, self.blocks, order, self.X, self.Z, self.rho, _number(engine.smoothing), engine.kappa
+                self.compiled,
+                self.blocks,
+                order,
+                self.X,
+                self.Z,
+                self.rho,
+                _number(engine.smoothing),
+                engine.kappa,
             )
             self.done_sweeps += 1
             self.rho = steered(self.rho, self.X, self.done_sweeps / engine.sweeps)
@@ -188,5 +195,3 @@ REFRESH = 50
 def _number(smoothing: Smoothing | str) -> Smoothing:
     assert not isinstance(smoothing, str)
     return smoothing
-
-

@@ -18,8 +18,8 @@ class Logistic(Loss):
     convex: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     positive: ClassVar[bool] = True
-    lipschitz: ClassVar[float] = 1.0  # type: ignore[misc,assignment]
-    curvature: ClassVar[float] = 0.25  # type: ignore[misc,assignment]
+    lipschitz: ClassVar[float] = 1.0
+    curvature: ClassVar[float] = 0.25
 
     def value(self, z: Array) -> Array:
         return total(self.values(z))
@@ -65,7 +65,7 @@ class CappedL1(Loss):
     cap: float = 1.0
     separable: ClassVar[bool] = True
     positive: ClassVar[bool] = True
-    lipschitz: ClassVar[float] = 1.0  # type: ignore[misc,assignment]
+    lipschitz: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         require_positive("cap", self.cap)
@@ -99,7 +99,7 @@ class L2Norm(Loss):
 
     convex: ClassVar[bool] = True
     positive: ClassVar[bool] = True
-    lipschitz: ClassVar[float] = 1.0  # type: ignore[misc,assignment]
+    lipschitz: ClassVar[float] = 1.0
 
     def value(self, z: Array) -> Array:
         return namespace(z).linalg.vector_norm(z, axis=-1)
@@ -110,7 +110,8 @@ class L2Norm(Loss):
     def envelope_grad(self, z: Array, step: Array | float) -> Array:
         xp = namespace(z)
         size = xp.linalg.vector_norm(z, axis=-1, keepdims=True)
-        return z / xp.where(size > step, size, step + 0 * size)
+        radius = xp.where(size > step, size, step + 0 * size)
+        return z / xp.where(radius > 0, radius, xp.ones_like(radius))
 
     def conjugate(self, y: Array) -> Array:
         return _unit_ball(namespace(y).linalg.vector_norm(y, axis=-1))
@@ -122,7 +123,7 @@ class LInf(Loss):
 
     convex: ClassVar[bool] = True
     positive: ClassVar[bool] = True
-    lipschitz: ClassVar[float] = 1.0  # type: ignore[misc,assignment]
+    lipschitz: ClassVar[float] = 1.0
 
     def value(self, z: Array) -> Array:
         xp = namespace(z)
@@ -132,8 +133,12 @@ class LInf(Loss):
         return z - step * self.envelope_grad(z, step)
 
     def envelope_grad(self, z: Array, step: Array | float) -> Array:
-        """Projection of z / step onto the l1 ball, by sorting."""
+        """Projection of z / step onto the l1 ball, by sorting; its limit when step = 0."""
         xp = namespace(z)
+        if isinstance(step, float | int) and step == 0:
+            size = xp.abs(z)
+            largest = xp.astype(size == xp.max(size, axis=-1, keepdims=True), z.dtype)
+            return xp.sign(z) * largest / xp.sum(largest, axis=-1, keepdims=True)
         y = z / step
         size = xp.abs(y)
         top = xp.max(size, axis=-1, keepdims=True)

@@ -86,7 +86,7 @@ class L1(TableLoss):
     """sum |u|"""
 
     positive: ClassVar[bool] = True
-    table: ClassVar[Table] = Table(0.0, 0.0, -1.0, 1.0)  # type: ignore[misc,assignment]
+    table: ClassVar[Table] = Table(0.0, 0.0, -1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class SquaredL2(TableLoss):
     """sum u^2 (no 1/2)"""
 
     positive: ClassVar[bool] = True
-    table: ClassVar[Table] = Table(0.5, 0.0, -inf, inf)  # type: ignore[misc,assignment]
+    table: ClassVar[Table] = Table(0.5, 0.0, -inf, inf)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Hinge(TableLoss):
     """sum max(0, u)"""
 
     positive: ClassVar[bool] = True
-    table: ClassVar[Table] = Table(0.0, 0.0, 0.0, 1.0)  # type: ignore[misc,assignment]
+    table: ClassVar[Table] = Table(0.0, 0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ class SquaredHinge(TableLoss):
     """sum max(0, u)^2"""
 
     positive: ClassVar[bool] = True
-    table: ClassVar[Table] = Table(0.5, 0.0, 0.0, inf)  # type: ignore[misc,assignment]
+    table: ClassVar[Table] = Table(0.5, 0.0, 0.0, inf)
 
 
 @dataclass(frozen=True)
 class Linear(TableLoss):
     """sum u"""
 
-    table: ClassVar[Table] = Table(0.0, 0.0, 1.0, 1.0)  # type: ignore[misc,assignment]
+    table: ClassVar[Table] = Table(0.0, 0.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)

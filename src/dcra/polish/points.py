@@ -23,12 +23,12 @@ def initial_spins(compiled: Compiled, starts: Starts) -> Host:
 
 
 class PointState(State):
-    """Compiled local search, one start after another: x, z = Ax - b and score are those of the current one."""
+    """Compiled local search, one start after another; x, z = Ax - b and score belong to the current one."""
 
     def __init__(self, compiled: Compiled, starts: Starts, dtype: Any = np.float32) -> None:
         self.compiled, self.starts = compiled, starts
-        tables = compiled.tables(dtype)
-        self.model, self.b = tables.model, tables.b
+        self.tables = compiled.tables(dtype)
+        self.model, self.b = self.tables.model, self.tables.b
         self.out = initial_spins(compiled, starts)
         self.z = np.empty_like(self.b)
         self.score = np.zeros(3)

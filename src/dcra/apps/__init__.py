@@ -1,0 +1,27 @@
+"""Applications: one module each, imported on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_LAZY = {"BinaryRegressor": "dcra.apps.regression", "OutlierReport": "dcra.apps.regression"}
+_MODULES = {"regression"}
+
+if TYPE_CHECKING:
+    from dcra.apps import regression
+    from dcra.apps.regression import BinaryRegressor, OutlierReport
+
+__all__ = ["BinaryRegressor", "OutlierReport", "regression"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    if name in _MODULES:
+        return import_module(f"dcra.apps.{name}")
+    raise AttributeError(f"module 'dcra.apps' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,1 @@
+"""Measuring: what can be reached at all, and what is."""

@@ -1,0 +1,84 @@
+"""`dcra solve FILE`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dcra.cli.errors import bad_input
+
+if TYPE_CHECKING:
+    from dcra.problem import Problem
+    from dcra.result import Result
+
+SHORT = 64
+"""Points of up to this many variables are printed."""
+
+
+@click.command()
+@click.argument("file")
+@click.option("--loss", metavar="NAME", help="Loss instead of the file's: l1, huber:threshold=2, ...")
+@click.option("--domain", metavar="NAME", help="spin ({-1,1}) or binary ({0,1}) instead of the file's.")
+@click.option("--b", metavar="FILE", help="Right-hand side of a Matrix Market file, if not beside it.")
+@click.option("--method", default="auto", show_default=True, help="How to solve it.")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop after this time.")
+@click.option("--starts", type=int, help="Initial points; 32 if there is no time limit either.")
+@click.option("--target", type=float, help="Stop at this objective.")
+@click.option("--seed", type=int, help="Same seed, same answer; drawn if not given.")
+@click.option("--jobs", type=int, help="Threads; all cores by default.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--output", metavar="FILE", help="Also write the answer to a .json, .npz or .txt file.")
+@click.option("--plot", metavar="FILE", help="Also draw objective and bound over time (.png, .pdf, .svg).")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def solve(
+    file: str,
+    loss: str | None,
+    domain: str | None,
+    b: str | None,
+    as_json: bool,
+    output: str | None,
+    plot: str | None,
+    quiet: bool,
+    jobs: int | None,
+    **options: Any,
+) -> int:
+    """Solve the problem in FILE (.npz, .mtx, .mtx.gz).
+
+    Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130.
+    """
+    from dcra import api, io
+    from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
+    from dcra.result import Status
+
+    with bad_input():  # before the work, so that no answer is lost for want of a place to put it
+        check_output(output)
+        check_plot(plot)
+        problem = io.read(file, b=b, loss=loss, domain=domain)
+        result = api.solve(problem, n_jobs=jobs, progress=not quiet, **options)
+    click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result))
+    with bad_input():
+        save_output(output, result)
+        save_plot(plot, result)
+    return 130 if result.status is Status.INTERRUPTED else 0
+
+
+def summary(file: str, problem: Problem, result: Result) -> str:
+    """The result in aligned lines, with what was solved above and the point, if it is short, below."""
+    size = f"{problem.n} {problem.domain} variables, {problem.n_rows} rows"
+    return "\n".join([_row("problem", f"{file}: {size}"), str(result), _row("x", point_text(result))])
+
+
+def point_text(result: Result) -> str:
+    from dcra._array import to_numpy
+
+    x = to_numpy(result.x).astype(int)
+    if x.size > SHORT:
+        return f"{x.size} numbers; get them by --output FILE or --json"
+    signs = {-1: "-", 0: "0", 1: "1"} if x.min() >= 0 else {-1: "-", 1: "+"}
+    return "".join(signs[value] for value in x.tolist())
+
+
+def _row(name: str, value: str) -> str:
+    return f"{name:>12}  {value}"

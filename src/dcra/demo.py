@@ -1,0 +1,217 @@
+"""What `dcra demo` shows: a regression with an answer to find, and the paper's random instances with rivals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcra.api import minimize, solve
+from dcra.bench.floor import l1_floor, l1_random
+from dcra.portfolio import default_jobs
+from dcra.problem import Problem, Term
+from dcra.result import Result, Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Host = np.ndarray[Any, Any]
+
+HIDDEN = (300, 600, 0.3)
+"""Bits, measurements and share of garbage in the first problem."""
+
+PAPER = (500, 1000)
+"""Variables and rows of the second."""
+
+OURS = ("flip", "dcra-paper", "auto")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the table."""
+
+    name: str
+    fun: float
+    seconds: float
+    note: str
+    lower_bound: float = -inf
+    result: Result | None = None
+
+
+def present(console: Console, seconds: float, seed: int, picture: str) -> None:
+    """Run the demo, `seconds` for each method."""
+    load(console)
+    show_recovery(console, seed)
+    console.print()
+    entries = show_rivals(console, seconds, seed)
+    draw(console, entries, picture)
+
+
+def load(console: Console) -> None:
+    """Load, or on first use compile, the inner loops outside all timings."""
+    begin = time.perf_counter()
+    with working(console, "loading the inner loops; the first time ever they are compiled"):
+        for method in OURS:
+            minimize(np.eye(48), np.ones(48), method=method, starts=1, seed=0)
+    console.print(f"Inner loops loaded in {time.perf_counter() - begin:.1f} s, {default_jobs()} threads.\n")
+
+
+def show_recovery(console: Console, seed: int) -> None:
+    """Hidden bits out of contaminated measurements."""
+    n, r, share = HIDDEN
+    A, b, truth = contaminated(seed)
+    console.print(f"[bold]1. {n} hidden bits, {r} measurements, {share:.0%} of them garbage[/]")
+    console.print(
+        "   b = A x + noise, with x in {-1,1}^n; minimise |Ax - b|_1 and compare with the hidden x.\n"
+    )
+    least = np.where(np.linalg.lstsq(A, b)[0] > 0, 1.0, -1.0)
+    with working(console, "dcra"):
+        result = complete(minimize(A, b, starts=8, seed=seed))
+    console.print(f"   least squares, rounded   {np.count_nonzero(least != truth):4d} bits wrong")
+    console.print(f"   dcra                     {np.count_nonzero(result.x != truth):4d} bits wrong")
+    console.print(
+        f"\n   objective {result.fun:.6g}; no x is below {result.lower_bound:.6g} "
+        f"(gap {result.gap:.2%}); {result.seconds:.2f} s"
+    )
+
+
+def show_rivals(console: Console, seconds: float, seed: int) -> list[Entry]:
+    """A random instance of the paper, on which nothing is hidden and everything is hard."""
+    n, d = PAPER
+    problem = gaussian(seed)
+    floor = l1_floor(n, d)
+    console.print(f"[bold]2. The paper's random l1 instances: {n} variables, {d} rows, all N(0,1)[/]")
+    console.print(
+        f"   Below {floor:.0f} an x almost surely does not exist; random signs have {l1_random(n, d):.0f}."
+    )
+    console.print(f"   Every method has {seconds:g} s.\n")
+    entries = []
+    for name, method in (("random signs", random_signs), ("box least squares, rounded", rounded_relaxation)):
+        with working(console, name):
+            entries.append(method(name, problem, seconds, seed))
+    for name in OURS:
+        with working(console, name):
+            entries.append(searched(name, problem, seconds, seed))
+    console.print(table(entries, floor))
+    bound = max(entry.lower_bound for entry in entries)
+    console.print(
+        f"   Certified: no x is below {bound:.6g}. The floor is sharper, but holds only on average."
+    )
+    return entries
+
+
+def contaminated(seed: int) -> tuple[Host, Host, Host]:
+    """A, b and the hidden x: noise of size .5 on every row, errors of size 50 on some."""
+    n, r, share = HIDDEN
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((r, n))
+    truth = rng.choice([-1.0, 1.0], n)
+    garbage = rng.random(r) < share
+    b = A @ truth + 0.5 * rng.standard_normal(r) + 50 * garbage * rng.standard_normal(r)
+    return A, b, truth
+
+
+def gaussian(seed: int) -> Problem:
+    n, d = PAPER
+    rng = np.random.default_rng(seed)
+    return Problem([Term("l1", rng.standard_normal((d, n)), rng.standard_normal(d))])
+
+
+def random_signs(name: str, problem: Problem, seconds: float, seed: int) -> Entry:
+    """The best of as many random points as the time allows."""
+    rng, best, count = np.random.default_rng(seed), inf, 0
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        draws = np.where(rng.random((64, problem.n)) < 0.5, -1.0, 1.0)
+        best, count = min(best, float(np.min(problem.objective(draws)))), count + len(draws)
+    return Entry(name, best, time.perf_counter() - begin, f"best of {count}")
+
+
+def rounded_relaxation(name: str, problem: Problem, seconds: float, seed: int) -> Entry:
+    """The signs of argmin |Ax - b|_2 over the box [-1,1]^n, by accelerated projected gradients."""
+    (term,) = problem.terms
+    begin = time.perf_counter()
+    step = 1 / np.linalg.norm(term.A, 2) ** 2
+    x = y = np.zeros(problem.n)
+    momentum, count, moved = 1.0, 0, inf
+    while time.perf_counter() - begin < seconds and moved > 1e-9:
+        ahead = np.clip(y - step * ((term.A @ y - term.b) @ term.A), -1, 1)
+        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        moved = float(np.max(np.abs(ahead - x)))
+        y, x = ahead + (momentum - 1) / following * (ahead - x), ahead
+        momentum, count = following, count + 1
+    fun = problem.objective(np.where(x >= 0, 1.0, -1.0))
+    return Entry(name, fun, time.perf_counter() - begin, f"{count} steps")
+
+
+def searched(method: str, problem: Problem, seconds: float, seed: int) -> Entry:
+    result = complete(solve(problem, method=method, time_limit=seconds, seed=seed))
+    name = {"flip": "one-flip descent", "dcra-paper": "the paper's DCRA", "auto": "dcra (auto)"}[method]
+    note = f"{result.n_starts} starts"
+    return Entry(name, result.fun, result.seconds, note, result.lower_bound, result)
+
+
+def table(entries: list[Entry], floor: float) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown.add_column("method")
+    for title in ("objective", "above floor", "lower bound", "seconds"):
+        shown.add_column(title, justify="right")
+    shown.add_column("work")
+    best = min(entry.fun for entry in entries)
+    for entry in entries:
+        bound = "" if entry.lower_bound == -inf else f"{entry.lower_bound:.0f}"
+        cells = (
+            f"{entry.fun:.1f}",
+            f"{entry.fun / floor - 1:.1%}",
+            bound,
+            f"{entry.seconds:.2f}",
+            entry.note,
+        )
+        shown.add_row(entry.name, *cells, style="bold" if entry.fun == best else None)
+    return shown
+
+
+def draw(console: Console, entries: list[Entry], picture: str) -> None:
+    """The histories of all methods that have one, if matplotlib is there."""
+    if find_spec("matplotlib") is None:
+        console.print("   No picture: matplotlib is not installed (pip install 'dcra[plot]').")
+        return
+    from dcra.plotting import new_figure, plot_comparison
+
+    n, d = PAPER
+    figure = new_figure()
+    results = {entry.name: entry.result for entry in entries if entry.result is not None}
+    levels = {"floor": l1_floor(n, d), "random signs": l1_random(n, d)}
+    plot_comparison(results, levels, figure.subplots())
+    try:
+        figure.savefig(picture, dpi=150)
+    except OSError as error:
+        console.print(f"   No picture: {picture}: {error.strerror or error}")
+        return
+    console.print(f"   Objectives over time are drawn in {picture}.")
+
+
+def complete(result: Result) -> Result:
+    """The result, unless the user wanted to stop."""
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
+
+
+@contextmanager
+def working(console: Console, what: str) -> Iterator[None]:
+    """A spinner on a terminal, nothing elsewhere."""
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(f"{what} ..."):
+        yield

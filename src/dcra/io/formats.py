@@ -1,0 +1,182 @@
+"""The table of formats, and the two calls that look into it.
+
+A format is a module of its own with `read(path, b) -> Problem` and `write(path, problem)`, and a line in
+`FORMATS`. Whatever such a module finds wrong leaves `read` as a ValueError that names the file.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+import zlib
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from dcra.io.text import parse_loss
+from dcra.losses import Loss
+from dcra.messages import suggest
+from dcra.problem import Problem, Term
+
+FORMATS: dict[str, str] = {
+    "npz": "dcra.io.npz",
+    "mtx": "dcra.io.mtx",
+    "mtx.gz": "dcra.io.mtx",
+}
+"""Module of each format, by file extension."""
+
+BROKEN = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OSError,
+    EOFError,
+    OverflowError,
+    MemoryError,
+    RuntimeError,
+    NotImplementedError,
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What readers of damaged files raise."""
+
+PathLike = str | os.PathLike[str]
+
+
+def read(
+    path: PathLike,
+    format: str | None = None,
+    *,
+    b: PathLike | None = None,
+    loss: str | Loss | None = None,
+    domain: str | None = None,
+) -> Problem:
+    """Read a problem from a file.
+
+    Parameters
+    ----------
+    path : str or path
+    format : {"npz", "mtx", "mtx.gz"}, optional
+        By default the file's extension.
+    b : str or path, optional
+        The file with the right-hand side, where the format keeps it in one of its own.
+    loss : str or Loss, optional
+        Instead of the one that the file states; also with options, as in "huber:threshold=2".
+    domain : {"spin", "binary"}, optional
+        Instead of the one that the file states.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing, damaged, or does not hold a problem; the message says which.
+    """
+    file = Path(path)
+    _require_no_directory(file)
+    module = _module(file, format)
+    _require_file(file)
+    beside = None if b is None else _require_file(Path(b))
+    if isinstance(loss, str):
+        loss = parse_loss(loss)
+    try:
+        problem: Problem = module.read(file, beside)
+    except BROKEN as error:
+        raise ValueError(_complaint(file, error)) from error
+    return _restated(problem, file, loss, domain)
+
+
+def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
+    """Write a problem to a file, so that `read` gives it back.
+
+    Parameters
+    ----------
+    path : str or path
+    problem : Problem
+    format : {"npz", "mtx", "mtx.gz"}, optional
+        By default the file's extension.
+
+    Raises
+    ------
+    ValueError
+        If the format cannot hold the problem, or the file cannot be written.
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
+    file = Path(path)
+    try:
+        _module(file, format).write(file, problem)
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror or error}") from error
+
+
+def format_of(path: Path) -> str | None:
+    """The format that a file's name ends with; the longest where several fit."""
+    name = path.name.lower()
+    fitting = [extension for extension in FORMATS if name.endswith(f".{extension}")]
+    return max(fitting, key=len, default=None)
+
+
+def _module(path: Path, format: str | None) -> Any:
+    chosen = format_of(path) if format is None else format
+    if chosen is None:
+        raise ValueError(f"{path}: {_unknown(path)}")
+    if chosen not in FORMATS:
+        raise ValueError(suggest("format", chosen, FORMATS))
+    return import_module(FORMATS[chosen])
+
+
+def _unknown(path: Path) -> str:
+    known = ", ".join(f".{extension}" for extension in FORMATS)
+    if not path.suffix:
+        return f"the name has no extension; known are {known} (or say `format`)"
+    near = get_close_matches(path.suffix[1:].lower(), FORMATS, n=1)
+    hint = f"; did you mean .{near[0]}?" if near else ""
+    return f"unknown extension {path.suffix}; known are {known}{hint}"
+
+
+def _require_no_directory(path: Path) -> None:
+    if path.is_dir():
+        raise ValueError(f"{path}: is a directory, not a file")
+
+
+def _require_file(path: Path) -> Path:
+    _require_no_directory(path)
+    if not path.exists():
+        near = get_close_matches(path.name, _neighbours(path), n=1)
+        raise ValueError(f"{path}: no such file" + (f"; did you mean {near[0]}?" if near else ""))
+    return path
+
+
+def _neighbours(path: Path) -> list[str]:
+    try:
+        return [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return []
+
+
+def _complaint(path: Path, error: BaseException) -> str:
+    """One line: the file, and what is wrong with it."""
+    if isinstance(error, zipfile.BadZipFile | zlib.error | EOFError):
+        return f"{path}: damaged or cut short ({_line(error)})"
+    if isinstance(error, OSError):
+        return f"{path}: {error.strerror or f'damaged or cut short ({_line(error)})'}"
+    return f"{path}: {_line(error)}"
+
+
+def _line(error: BaseException) -> str:
+    text = error.args[0] if isinstance(error, KeyError) and error.args else error
+    return " ".join(str(text).split()) or type(error).__name__
+
+
+def _restated(problem: Problem, path: Path, loss: Loss | None, domain: str | None) -> Problem:
+    """The problem with another loss or domain than its file states."""
+    if loss is None and domain is None:
+        return problem
+    terms = list(problem.terms)
+    if loss is not None:
+        if len(terms) != 1:
+            raise ValueError(f"{path}: `loss` can replace that of one term; the file has {len(terms)}")
+        terms = [Term(loss, t.A, t.b, t.weight) for t in terms]
+    return Problem(terms, linear=problem.linear, constant=problem.constant, domain=domain or problem.domain)

@@ -1,0 +1,128 @@
+"""Matrix Market files: A in NAME.mtx, b in NAME_b.mtx beside it, c in NAME_c.mtx if there is one.
+
+A comment line `% dcra: loss=huber:threshold=2 domain=binary` states loss and domain; without it they are l1
+and spin. Files may end in .mtx.gz.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcra._array import to_numpy
+from dcra.io.text import loss_text, parse_loss
+from dcra.operators import MatrixFree, SparseMatrix
+from dcra.problem import Problem, Term
+
+Host = np.ndarray[Any, Any]
+
+ENDINGS = (".mtx", ".mtx.gz")
+MARK = "dcra:"
+
+
+def read(path: Path, b: Path | None) -> Problem:
+    A = _matrix(path)
+    rhs, cost = b or _beside(path, "b"), _beside(path, "c")
+    if rhs is None:
+        name = _stem(path)
+        raise ValueError(
+            f"no right-hand side: neither {name}_b.mtx nor {name}.b.mtx (or .mtx.gz) is beside it"
+        )
+    stated = _stated(path)
+    term = Term(parse_loss(stated.get("loss", "l1")), A, _vector(rhs, A.shape[0], "rows"))
+    linear = None if cost is None else _vector(cost, A.shape[1], "columns")
+    return Problem([term], linear=linear, domain=stated.get("domain", "spin"))
+
+
+def write(path: Path, problem: Problem) -> None:
+    if len(problem.terms) != 1 or problem.constant or not _is_one(problem.terms[0].weight):
+        raise ValueError(
+            f"{path}: Matrix Market files hold one term without weights and no constant; write an .npz file"
+        )
+    (term,) = problem.terms
+    if isinstance(term.operator, MatrixFree):
+        raise ValueError(f"{path}: `A` is an operator without a matrix and cannot be written to a file")
+    stale = _beside(path, "c") if problem.linear is None else None
+    if stale is not None:
+        raise ValueError(
+            f"{path}: {stale.name} is beside it and would be read as its linear term; remove it first"
+        )
+    A = term.operator.A if isinstance(term.operator, SparseMatrix) else to_numpy(term.operator.A)
+    stated = f" {MARK} loss={loss_text(term.loss)} domain={problem.domain}"
+    _write(path, A.astype(np.float64), stated)  # the shortest text of a float32 is not that of its float64
+    ending = _ending(path)
+    _write(path.with_name(f"{_stem(path)}_b{ending}"), to_numpy(term.b)[:, None])
+    if problem.linear is not None:
+        _write(path.with_name(f"{_stem(path)}_c{ending}"), to_numpy(problem.linear)[:, None])
+
+
+def _matrix(path: Path) -> Any:
+    from scipy import io, sparse
+
+    with _opened(path) as file:
+        A = io.mmread(file)
+    return sparse.csc_array(A) if sparse.issparse(A) else A
+
+
+def _vector(path: Path, size: int, axis: str) -> Host:
+    try:
+        A = _matrix(path)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"in {path.name}: {error}") from error
+    vector = A.toarray() if hasattr(A, "toarray") else np.asarray(A)
+    if sorted(vector.shape) != sorted((1, size)):
+        raise ValueError(
+            f"{path.name} must hold one vector of {size} numbers, one for each of A's {axis}; "
+            f"got shape {vector.shape}"
+        )
+    return vector.ravel()
+
+
+def _write(path: Path, A: Any, comment: str = "") -> None:
+    from scipy import io
+
+    opened = gzip.open(path, "wb") if path.name.endswith(".gz") else path.open("wb")
+    with opened as file:
+        io.mmwrite(file, A, comment=comment, symmetry="general")
+
+
+def _opened(path: Path) -> Any:
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if packed else path.open("rb")
+
+
+def _stated(path: Path) -> dict[str, str]:
+    """What the comment line says about the problem."""
+    with _opened(path) as file:
+        for line in file:
+            if not line.startswith(b"%"):
+                break
+            text = line.decode("utf-8", "replace").lstrip("%").strip()
+            if text.startswith(MARK):
+                return dict(word.split("=", 1) for word in text[len(MARK) :].split() if "=" in word)
+    return {}
+
+
+def _beside(path: Path, part: str) -> Path | None:
+    """The file next to A with its b or c; one packed like A comes first."""
+    stem, own = _stem(path), _ending(path)
+    endings = sorted(ENDINGS, key=lambda ending: ending != own)
+    candidates = [path.with_name(f"{stem}{dot}{part}{ending}") for dot in "_." for ending in endings]
+    return next((file for file in candidates if file.is_file()), None)
+
+
+def _ending(path: Path) -> str:
+    return ".mtx.gz" if path.name.lower().endswith(".mtx.gz") else ".mtx"
+
+
+def _stem(path: Path) -> str:
+    name = path.name
+    return name[: -len(_ending(path))] if name.lower().endswith(ENDINGS) else name
+
+
+def _is_one(weight: Any) -> bool:
+    return isinstance(weight, float) and weight == 1

@@ -1,0 +1,176 @@
+"""NumPy archives: every part of a problem is an array under its own name.
+
+    A                                      dense, (r, n); or, sparse,
+    A_data A_indices A_indptr A_shape      its parts in CSC form, or in what `A_format` says (csc, csr)
+    b                                      (r,) or one number
+    loss weights                           a word such as "l1" or "huber:threshold=2"; (r,) or one number
+    c constant domain                      linear term (n,), number, "spin" or "binary"
+
+All but A and b may be missing. The parts of further terms end in _1, _2 and so on. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcra._array import to_numpy
+from dcra.io.text import loss_text, parse_loss
+from dcra.operators import MatrixFree, SparseMatrix
+from dcra.problem import Problem, Term
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+TERM = ("A", "b", "loss", "weights")
+SPARSE = ("A_data", "A_indices", "A_indptr", "A_shape")
+WHOLE = ("c", "constant", "domain")
+
+
+def read(path: Path, b: Path | None) -> Problem:
+    if b is not None:
+        raise ValueError("an .npz file holds its own `b`; no other file is needed")
+    _require_archive(path)
+    with np.load(path, allow_pickle=False) as archive:
+        strange = [name for name in archive.zip.namelist() if not name.endswith(".npy")]
+        if strange:
+            raise ValueError(f"a zip file, but not of NumPy arrays: it holds {strange[0]!r}")
+        arrays = {name: _loaded(archive, name) for name in archive.files}
+    return problem_from(arrays)
+
+
+def write(path: Path, problem: Problem) -> None:
+    arrays = arrays_of(problem)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def problem_from(arrays: Arrays) -> Problem:
+    """A problem from its named parts."""
+    suffixes = [""]
+    while f"b_{len(suffixes)}" in arrays:
+        suffixes.append(f"_{len(suffixes)}")
+    _refuse_unknown(arrays, suffixes)
+    terms = [_term(arrays, suffix) for suffix in suffixes if suffix or _has_term(arrays)]
+    return Problem(
+        terms,
+        linear=arrays.get("c"),
+        constant=_number(arrays, "constant", 0.0),
+        domain=_word(arrays, "domain", "spin"),
+    )
+
+
+def arrays_of(problem: Problem) -> dict[str, Any]:
+    """The named parts of a problem."""
+    arrays: dict[str, Any] = {"domain": np.asarray(problem.domain)}
+    for i, term in enumerate(problem.terms):
+        suffix = f"_{i}" if i else ""
+        parts = {**_matrix_parts(term), "b": to_numpy(term.b), "loss": np.asarray(loss_text(term.loss))}
+        if not (isinstance(term.weight, float) and term.weight == 1):
+            parts["weights"] = to_numpy(term.weight)
+        arrays |= {name + suffix: part for name, part in parts.items()}
+    if problem.linear is not None:
+        arrays["c"] = to_numpy(problem.linear)
+    if problem.constant:
+        arrays["constant"] = np.asarray(problem.constant)
+    return arrays
+
+
+def _require_archive(path: Path) -> None:
+    with path.open("rb") as file:
+        magic = file.read(6)
+    if magic == b"\x93NUMPY":
+        raise ValueError("not an .npz archive but a single array; save it with numpy.savez(file, A=A, b=b)")
+    if not magic.startswith(b"PK"):
+        raise ValueError("not an .npz archive" if magic else "the file is empty")
+
+
+def _loaded(archive: Any, name: str) -> np.ndarray[Any, Any]:
+    try:
+        array: np.ndarray[Any, Any] = archive[name]
+    except ValueError as error:
+        objects = "Object arrays" in str(error)
+        fault = "holds pickled Python objects, which are never loaded" if objects else f"is damaged: {error}"
+        raise ValueError(f"`{name}` {fault}") from error
+    return array
+
+
+def _has_term(arrays: Arrays) -> bool:
+    """Whether there is a first term; a file with `c` alone is a problem too."""
+    return "c" not in arrays or any(name in arrays for name in (*TERM, *SPARSE))
+
+
+def _refuse_unknown(arrays: Arrays, suffixes: list[str]) -> None:
+    """A misspelt name must not be a part that is silently left out."""
+    known = {name + suffix for name in (*TERM, *SPARSE, "A_format") for suffix in suffixes} | set(WHOLE)
+    unknown = [name for name in arrays if name not in known]
+    if unknown:
+        raise ValueError(
+            f"unknown arrays {', '.join(unknown)}; known are {', '.join((*TERM, *SPARSE, 'A_format', *WHOLE))}"
+        )
+
+
+def _term(arrays: Arrays, suffix: str) -> Term:
+    A = _matrix(arrays, suffix)
+    b = _required(arrays, "b" + suffix)
+    loss = parse_loss(_word(arrays, "loss" + suffix, "l1"))
+    return Term(loss, A, b, arrays.get("weights" + suffix, 1.0))
+
+
+def _matrix(arrays: Arrays, suffix: str) -> Any:
+    if f"A_data{suffix}" not in arrays:
+        return _required(arrays, "A" + suffix)
+    from scipy import sparse
+
+    data, indices, indptr, shape = (_required(arrays, name + suffix) for name in SPARSE)
+    kinds = {"csc": sparse.csc_array, "csr": sparse.csr_array}
+    layout = _word(arrays, "A_format" + suffix, "csc")
+    if layout not in kinds:
+        raise ValueError(f"`A_format{suffix}` must be csc or csr; got {layout!r}")
+    if shape.shape != (2,) or shape.dtype.kind not in "iu":
+        raise ValueError(f"`A_shape{suffix}` must hold two integers; got {shape.tolist()!r}")
+    A = kinds[layout]((data, indices, indptr), shape=tuple(int(size) for size in shape))
+    A.check_format(full_check=True)
+    return A
+
+
+def _matrix_parts(term: Term) -> dict[str, Any]:
+    operator = term.operator
+    if isinstance(operator, MatrixFree):
+        raise ValueError("`A` is an operator without a matrix and cannot be written to a file")
+    if isinstance(operator, SparseMatrix):
+        A = operator.A
+        return {
+            "A_data": A.data,
+            "A_indices": A.indices,
+            "A_indptr": A.indptr,
+            "A_shape": np.asarray(A.shape),
+        }
+    return {"A": to_numpy(operator.A)}
+
+
+def _required(arrays: Arrays, name: str) -> np.ndarray[Any, Any]:
+    if name not in arrays:
+        raise ValueError(f"`{name}` is missing; the file holds {', '.join(arrays) or 'nothing'}")
+    return arrays[name]
+
+
+def _word(arrays: Arrays, name: str, default: str) -> str:
+    if name not in arrays:
+        return default
+    value = arrays[name]
+    if value.ndim or value.dtype.kind not in "US":
+        raise ValueError(f"`{name}` must be one string; got dtype {value.dtype}, shape {value.shape}")
+    word = value.item()
+    return word.decode() if isinstance(word, bytes) else str(word)
+
+
+def _number(arrays: Arrays, name: str, default: float) -> float:
+    if name not in arrays:
+        return default
+    value = arrays[name]
+    if value.size != 1 or value.dtype.kind not in "fiub":
+        raise ValueError(f"`{name}` must be one number; got dtype {value.dtype}, shape {value.shape}")
+    return float(value.item())

@@ -1,0 +1,146 @@
+"""One A, many right-hand sides: starts and right-hand sides are the same batch axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array, from_numpy, namespace, to_numpy
+from dcra.compiled import Compiled
+from dcra.engines.base import Host, Starts
+from dcra.engines.block import blocks_of, first_penalty, steered, sweep
+from dcra.engines.sweep import initial_points
+from dcra.problem import Problem
+from dcra.schedule import natural_units
+
+CHUNK = 256
+"""Right-hand sides that one array sweep carries."""
+
+SWEEPS = 60
+JUDGED_ENTRIES = 1 << 22
+"""Residuals in memory at once while answers are judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Many:
+    """A compiled problem whose b is zero, and right-hand sides B (k, r) in the units of its pieces."""
+
+    compiled: Compiled
+    B: Host
+
+    @classmethod
+    def of(cls, compiled: Compiled, B: Host) -> Many:
+        """B (k, r) in the problem's own units; the change of domain and scale is the piece's."""
+        piece = compiled.pieces[0]
+        shift = to_numpy(piece.b)
+        return cls(compiled, B / piece.argument + shift)
+
+
+def solve_arrays(many: Many, seed: int, starts: int, stop: Callable[[], bool]) -> Host:
+    """Spins (k, n) by block sweeps and best-improvement flips, a chunk of right-hand sides at a time."""
+    compiled = many.compiled
+    delta = natural_units(_typical(many)).delta
+    k = many.B.shape[0]
+    answers = np.ones((k, compiled.n))
+    for lo in range(0, k, CHUNK):
+        if stop():
+            break
+        B = from_numpy(many.B[lo : lo + CHUNK], compiled.like)
+        best = None
+        for attempt in range(starts):
+            start = Starts(seed, lo + attempt * k, B.shape[0])
+            S, values = _descend(compiled, *_sweep(compiled, B, delta, start), B)
+            if best is None:
+                answers[lo : lo + CHUNK], best = S, values
+            else:
+                better = values < best
+                answers[lo : lo + CHUNK][better], best = S[better], np.minimum(values, best)
+    return answers
+
+
+def judge(problem: Problem, X: Host, B: Host) -> Host:
+    """F of each row of X (k, n) for its own right-hand side in B (k, r), in float64."""
+    term = problem.terms[0]
+    values = np.empty(len(X))
+    step = max(1, JUDGED_ENTRIES // max(1, B.shape[1]))
+    for lo in range(0, len(X), step):
+        x = from_numpy(X[lo : lo + step], problem.like, namespace(problem.like).float64)
+        b = from_numpy(B[lo : lo + step], problem.like, namespace(problem.like).float64)
+        z = term.operator.exact_residual(x, b)
+        if isinstance(term.weight, float):
+            rows = term.weight * term.loss.value(z)
+        else:
+            rows = namespace(z).sum(term.weight * term.loss.values(z), axis=-1)
+        linear = 0.0 if problem.linear is None else x @ problem.linear
+        values[lo : lo + step] = to_numpy(rows + linear)
+    return values + problem.constant
+
+
+def _typical(many: Many) -> Compiled:
+    """The problem with one of its right-hand sides, to take units from."""
+    from dataclasses import replace
+
+    piece = many.compiled.pieces[0]
+    b = from_numpy(many.B[len(many.B) // 2], many.compiled.like)
+    return replace(many.compiled, pieces=(replace(piece, b=b),))
+
+
+def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> tuple[Array, Array]:
+    blocks = blocks_of(compiled)
+    rng = np.random.default_rng((starts.seed, starts.first, 1))
+    X = from_numpy(initial_points(compiled, starts), compiled.like)
+    Z = _residual(compiled, X, B)
+    rho = first_penalty(compiled, blocks, delta, X.shape[0])
+    for s in range(SWEEPS):
+        X, Z = sweep(compiled, blocks, rng.permutation(len(blocks)), X, Z, rho, delta, 0.5)
+        rho = steered(rho, X, (s + 1) / SWEEPS)
+    xp = namespace(X)
+    S = xp.where(X >= 0, xp.ones_like(X), -xp.ones_like(X))
+    return S, _residual(compiled, S, B)
+
+
+def _descend(compiled: Compiled, S: Array, Z: Array, B: Array) -> tuple[Host, Host]:
+    """Flip the best variable of every row until none improves; spins and values."""
+    xp = namespace(S)
+    spins = to_numpy(S).copy()
+    values = to_numpy(compiled.smoothed(Z, 0.0) + compiled.linear(S)).astype(np.float64)
+    active = np.arange(len(spins))
+    for _ in range(10 * compiled.n):
+        S = from_numpy(spins[active], compiled.like)
+        Z = _residual(compiled, S, B[xp.asarray(active)])
+        trials = np.empty((active.size, compiled.n))
+        for block in blocks_of(compiled):
+            width = block.hi - block.lo
+            columns = block.operators[0].apply(from_numpy(np.eye(width), compiled.like))
+            moved = Z[:, None, :] - 2 * S[:, block.lo : block.hi, None] * columns[None, :, :]
+            trials[:, block.lo : block.hi] = to_numpy(compiled.smoothed(moved, 0.0))
+        linear = to_numpy(compiled.linear(S)) if compiled.c is not None else np.zeros(active.size)
+        trials += linear[:, None]
+        if compiled.c is not None:
+            trials -= 2 * to_numpy(compiled.c) * spins[active]
+        j = np.argmin(trials, axis=1)
+        found = trials[np.arange(active.size), j]
+        better = found < values[active] - 1e-12 * np.abs(values[active])
+        chosen = active[better]
+        spins[chosen, j[better]] *= -1
+        values[chosen] = found[better]
+        active = chosen
+        if active.size == 0:
+            break
+    return spins, values
+
+
+def _residual(compiled: Compiled, X: Array, B: Array) -> Array:
+    return compiled.pieces[0].operator.apply(X) - B
+
+
+def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain: int) -> None:
+    """work(lo, hi) over ranges of `grain`, on threads."""
+    with ThreadPoolExecutor(n_jobs, thread_name_prefix="dcra") as pool:
+        ranges = [(lo, min(lo + grain, count)) for lo in range(0, count, grain)]
+        for future in [pool.submit(work, lo, hi) for lo, hi in ranges]:
+            future.result()
