@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dcra import lift, theory
 from dcra.compiled import Compiled, compile_problem
-from dcra.losses import CappedL1, Huber, L2Norm, LInf, Quantile
+from dcra.losses import L1, CappedL1, Huber, L2Norm, LInf, Quantile
 from dcra.problem import Problem, Term
 
 ROUNDING = 1e-9
@@ -508,8 +508,11 @@ def test_lower_bound_is_below_phi(case):
         assert np.min(theory.penalized(case, V, 0.1, delta)) >= theory.lower_bound(case)
 
 
-def test_no_lower_bound_for_a_loss_without_one():
-    assert theory.lower_bound(one_term("linear")) == -inf
+def test_no_lower_bound_for_a_loss_that_may_be_negative():
+    class Unsigned(L1):
+        positive = False
+
+    assert theory.lower_bound(one_term(Unsigned())) == -inf
 
 
 def test_largest_drop_covers_the_range_of_phi(case):

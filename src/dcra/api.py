@@ -132,7 +132,7 @@ def solve(
     limits = Limits(
         time_limit=_positive("time_limit", time_limit),
         starts=_count("starts", starts),
-        target=None if target is None else float(target),
+        target=_target(target),
         callback=_callable(callback),
         n_jobs=_count("n_jobs", n_jobs) or default_jobs(),
         clock=clock,
@@ -167,6 +167,14 @@ def _positive(name: str, value: Any) -> float | None:
         raise TypeError(f"`{name}` must be a number of seconds; got {value!r}")
     if not 0 < value < inf:
         raise ValueError(f"`{name}` must be positive and finite; got {value!r}")
+    return float(value)
+
+
+def _target(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or np.isnan(value):
+        raise TypeError(f"`target` must be a number; got {value!r}")
     return float(value)
 
 

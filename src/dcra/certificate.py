@@ -109,6 +109,7 @@ class DualStage:
     FALL = 0.5
     BALANCE = 0.3  # share of the gap left to the sweeps at which delta falls
     CLOSED = 5e-3  # relative duality gap at which the relaxation counts as solved
+    NEGLIGIBLE = 1e-5  # the same as a share of the losses at the centre: the bound may be 0
     ROUNDS = 1000
     SWEEPS = 8  # per round: a bound costs about as much as three sweeps
 
@@ -121,15 +122,18 @@ class DualStage:
         self.done = not (self.problem.convex and compiled.pieces)
         if not self.done:
             self._relaxation = _LoopBox(compiled) if compiled.tabulated else _BlockBox(compiled)
-            centre = from_numpy(np.zeros(compiled.n), compiled.like)
-            self.delta = units_at(compiled, to_numpy(compiled.residual(centre))).delta
+            centre = compiled.residual_at_zero
+            self.delta = units_at(compiled, to_numpy(centre)).delta
+            self.negligible = (
+                self.NEGLIGIBLE * compiled.value_scale * abs(float(compiled.smoothed(centre, 0.0)))
+            )
 
     def advance(self, work: int) -> None:
         """Go on with the sweeps of a round, and end it with a bound; the work decides only where to pause."""
         if self.done:
             return
         sweeps = int(np.clip(work // (2 * self.compiled.work_per_pass), 1, self.SWEEPS - self.swept))
-        self.point = self._relaxation.sweep(self.delta, sweeps)
+        self.point = self._relaxation.sweep(self.delta, sweeps, refresh=self.swept == 0)
         self.swept = (self.swept + sweeps) % self.SWEEPS
         if self.swept == 0:
             self._measure(self._decoded(self.point))
@@ -145,7 +149,7 @@ class DualStage:
         smoothed = self.problem.constant + linear + sum(s.smoothed for s in slopes)
         left = smoothed + sum(s.energy for s in slopes) - bound  # smoothed primal minus smoothed dual
         gap = float(self.problem.relaxed_objective(x)) - self.bound
-        if gap <= self.CLOSED * abs(self.bound):
+        if gap <= max(self.CLOSED * abs(self.bound), self.negligible):
             self.done = True
         elif left <= self.BALANCE * gap:
             self.level += 1
@@ -177,13 +181,14 @@ class _LoopBox:
         self.columns, self.blocks = np.arange(compiled.n), np.arange(compiled.n)
         self.rng = random_state(0)
 
-    def sweep(self, delta: tuple[float, ...], sweeps: int) -> np.ndarray[Any, Any]:
-        from dcra._kernels.state import refresh
+    def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> np.ndarray[Any, Any]:
+        from dcra._kernels import state
         from dcra._kernels.sweep import sweep
 
         rest = np.zeros(self.x.size, np.int64)
         model = self.tables.smoothed(delta)
-        refresh(model, self.tables.b, self.x, self.z)
+        if refresh:
+            state.refresh(model, self.tables.b, self.x, self.z)
         point = (model, self.x, self.z, self.columns, self.blocks, rest, self.rng, np.zeros(1))
         sweep(*point, 0, sweeps, 0, 0.5, 0.0)
         return np.asarray(self.x, np.float64)
@@ -196,11 +201,13 @@ class _BlockBox:
         self.compiled = compiled
         self.blocks = blocks_of(compiled)
         self.X = from_numpy(np.zeros((1, compiled.n)), compiled.like)
+        self.Z = compiled.residual(self.X)
         self.rng = np.random.default_rng(0)
 
-    def sweep(self, delta: tuple[float, ...], sweeps: int) -> np.ndarray[Any, Any]:
-        Z = self.compiled.residual(self.X)
+    def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> np.ndarray[Any, Any]:
+        if refresh:
+            self.Z = self.compiled.residual(self.X)
         for _ in range(sweeps):
             order = self.rng.permutation(len(self.blocks))
-            self.X, Z = sweep_blocks(self.compiled, self.blocks, order, self.X, Z, 0.0, delta, 0.5)
+            self.X, self.Z = sweep_blocks(self.compiled, self.blocks, order, self.X, self.Z, 0.0, delta, 0.5)
         return to_numpy(self.X)[0].astype(np.float64)

@@ -17,8 +17,8 @@ import numpy as np
 from dcra._array import Array, device_of, from_numpy, is_numpy, namespace, to_numpy
 from dcra._kernels import loading
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build, smoothed
-from dcra.losses import CappedL1, Logistic, Loss, TableLoss
-from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
+from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
+from dcra.operators import MatrixFree, Operator, SparseMatrix
 from dcra.problem import Problem
 
 SAFE_EXPONENT = {"float64": 128, "float32": 16}
@@ -142,6 +142,15 @@ class Compiled:
         xp = namespace(S)
         return xp.concat(parts, axis=-1) if parts else xp.zeros((*S.shape[:-1], 0), dtype=S.dtype)
 
+    @property
+    def residual_at_zero(self) -> Array:
+        """Stacked -b: the residual at s = 0, without a pass over A."""
+        xp = namespace(self.like)
+        parts = [-p.b for p in self.pieces]
+        return (
+            parts[0] if len(parts) == 1 else xp.concat([*parts, xp.zeros(0, dtype=self.like.dtype)], axis=-1)
+        )
+
     def slopes(self, Z: Array, delta: Smoothing) -> Array:
         """Gradient of the smoothed losses at residuals Z."""
         parts = [p.slopes(Z[..., p.where], d) for p, d in self._with(delta)]
@@ -204,14 +213,19 @@ def compile_problem(problem: Problem, loops: bool | None = None) -> Compiled:
     """Bring a problem into spin form; `loops` says whether compiled loops may be used (if they can)."""
     pieces: list[Piece] = []
     offset = problem.constant
+    linear: Any = 0.0 if problem.linear is None else problem.linear  # linear losses join it
     safe = SAFE_EXPONENT["float32" if problem.like.dtype == namespace(problem.like).float32 else "float64"]
     start = 0
     for index, term in enumerate(problem.terms):
         operator, b, weight = term.operator, term.b, term.weight
+        if isinstance(term.loss, Linear):
+            slope = weight + 0 * b
+            linear = linear + operator.exact_adjoint(slope)
+            offset -= float(namespace(b).sum(slope * b))
+            continue
         argument = 1.0
         if problem.domain == "binary":  # A x - b = (A s - (2 b - A e)) / 2
-            xp = namespace(b)
-            b = b - term.residual(xp.ones(problem.n, dtype=xp.float64, device=device_of(b)))
+            b = 2 * b - operator.row_sums
             argument = 0.5
         if term.loss.separable:
             operator, b, weight, lost = _without_zero_rows(operator, b, weight, term.loss, argument)
@@ -222,7 +236,7 @@ def compile_problem(problem: Problem, loops: bool | None = None) -> Compiled:
             where = slice(start, stop)
             pieces.append(Piece(term.loss, operator, b, argument * scale, weight, where, index))
         start = stop
-    c = problem.linear
+    c = None if isinstance(linear, float) else linear
     if c is not None and problem.domain == "binary":
         offset += 0.5 * float(namespace(c).sum(c))
         c = 0.5 * c
@@ -240,10 +254,7 @@ def _without_zero_rows(
     """Drop rows that no x can change; their value is a constant."""
     if isinstance(operator, MatrixFree):
         return operator, b, weight, 0.0
-    probe = np.random.default_rng(0).uniform(1.0, 2.0, operator.shape[1])
-    probe = from_numpy(probe, operator.A) if isinstance(operator, DenseMatrix) else probe
-    image = to_numpy(operator.apply(probe))
-    suspects = np.flatnonzero(image == 0)
+    suspects = np.flatnonzero(to_numpy(operator.row_sums) == 0)
     if suspects.size == 0:
         return operator, b, weight, 0.0
     rows = operator.rows(suspects)
@@ -265,7 +276,7 @@ def _without_zero_rows(
 
 def _moderate(operator: Operator, b: Array, safe: int) -> tuple[Operator, Array, float]:
     """Divide A and b by a power of two where their squares could overflow or vanish."""
-    size = operator.largest if operator.shape[0] else 0.0
+    size = operator.magnitude if operator.shape[0] else 0.0
     exponent = frexp(size)[1] if size > 0 else 0
     if abs(exponent) <= safe:
         return operator, b, 1.0
@@ -277,7 +288,7 @@ def _value_scale(pieces: list[Piece], c: Array | None, safe: int) -> float:
     """A power of two that brings F to moderate values, 1 where it has them already."""
     sizes = [0.0 if c is None else float(namespace(c).max(abs(c)))]
     for p in pieces:
-        largest = max(p.operator.largest, float(namespace(p.b).max(abs(p.b))))
+        largest = max(p.operator.magnitude, float(namespace(p.b).max(abs(p.b))))
         probe = p.argument * largest + 0 * p.b
         sizes += [p.heaviest * abs(float(p.loss.value(u))) for u in (probe, -probe)]
     size = max(size for size in sizes if size < inf)
@@ -297,7 +308,7 @@ def _in_working_type(p: Piece, value_scale: float, like: Array) -> Piece:
 def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
     """Stack the pieces into one column store, each divided by a power of two of its own."""
     scales = [
-        2.0 ** frexp(p.operator.largest or 1.0)[1] if dtype == np.float32 else 1.0 for p in compiled.pieces
+        2.0 ** frexp(p.operator.magnitude or 1.0)[1] if dtype == np.float32 else 1.0 for p in compiled.pieces
     ]
     total = sum(p.operator.entries for p in compiled.pieces)
     dense = total > 0.1 * compiled.n * compiled.n_rows

@@ -1,4 +1,4 @@
-"""What `dcra demo` shows: a regression with an answer to find, and the paper's random instances with rivals."""
+"""What `dcra demo` shows: hidden bits that are to be found, and rivals on a random instance of the paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ import numpy as np
 
 from dcra.api import minimize, solve
 from dcra.bench.floor import l1_floor, l1_random
-from dcra.portfolio import default_jobs
+from dcra.compiled import Compiled
+from dcra.engines import DCRA, Engine
+from dcra.operators import norm_estimate
+from dcra.portfolio import default_jobs, one_blas_thread
 from dcra.problem import Problem, Term
 from dcra.result import Result, Status
 
@@ -26,10 +29,22 @@ Host = np.ndarray[Any, Any]
 HIDDEN = (300, 600, 0.3)
 """Bits, measurements and share of garbage in the first problem."""
 
-PAPER = (500, 1000)
+PAPER = (300, 500)
 """Variables and rows of the second."""
 
-OURS = ("flip", "dcra-paper", "auto")
+
+class OneByOne(DCRA):
+    """The paper's method with its starts one after another, so that some are finished in a short time."""
+
+    def batch(self, compiled: Compiled) -> int:
+        return 1
+
+
+SEARCHES: dict[str, str | Engine] = {
+    "one-flip descent": "flip",
+    "the paper's DCRA": OneByOne.paper(),
+    "dcra, method auto": "auto",
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ def load(console: Console) -> None:
     """Load, or on first use compile, the inner loops outside all timings."""
     begin = time.perf_counter()
     with working(console, "loading the inner loops; the first time ever they are compiled"):
-        for method in OURS:
+        for method in SEARCHES.values():
             minimize(np.eye(48), np.ones(48), method=method, starts=1, seed=0)
     console.print(f"Inner loops loaded in {time.perf_counter() - begin:.1f} s, {default_jobs()} threads.\n")
 
@@ -67,42 +82,35 @@ def show_recovery(console: Console, seed: int) -> None:
     n, r, share = HIDDEN
     A, b, truth = contaminated(seed)
     console.print(f"[bold]1. {n} hidden bits, {r} measurements, {share:.0%} of them garbage[/]")
-    console.print(
-        "   b = A x + noise, with x in {-1,1}^n; minimise |Ax - b|_1 and compare with the hidden x.\n"
-    )
+    console.print("   b = A x + noise. Minimise |Ax - b|_1 over x in {-1,1}^n.\n")
     least = np.where(np.linalg.lstsq(A, b)[0] > 0, 1.0, -1.0)
     with working(console, "dcra"):
         result = complete(minimize(A, b, starts=8, seed=seed))
-    console.print(f"   least squares, rounded   {np.count_nonzero(least != truth):4d} bits wrong")
-    console.print(f"   dcra                     {np.count_nonzero(result.x != truth):4d} bits wrong")
-    console.print(
-        f"\n   objective {result.fun:.6g}; no x is below {result.lower_bound:.6g} "
-        f"(gap {result.gap:.2%}); {result.seconds:.2f} s"
-    )
+    console.print(f"   least squares, rounded  {np.count_nonzero(least != truth):5d} bits wrong")
+    console.print(f"   dcra                    {np.count_nonzero(result.x != truth):5d} bits wrong\n")
+    console.print(f"   objective {result.fun:.6g}, found and certified in {result.seconds:.2f} s:")
+    console.print(f"   no x is below {result.lower_bound:.6g} (gap {result.gap:.2%})")
 
 
 def show_rivals(console: Console, seconds: float, seed: int) -> list[Entry]:
     """A random instance of the paper, on which nothing is hidden and everything is hard."""
     n, d = PAPER
-    problem = gaussian(seed)
-    floor = l1_floor(n, d)
-    console.print(f"[bold]2. The paper's random l1 instances: {n} variables, {d} rows, all N(0,1)[/]")
+    problem, floor = gaussian(seed), l1_floor(n, d)
+    console.print(f"[bold]2. A random instance of the paper: {n} variables, {d} rows, all N(0,1)[/]")
     console.print(
-        f"   Below {floor:.0f} an x almost surely does not exist; random signs have {l1_random(n, d):.0f}."
+        f"   Minimise |Ax - b|_1; every method has {seconds:g} s. Random signs have {l1_random(n, d):.0f}"
     )
-    console.print(f"   Every method has {seconds:g} s.\n")
+    console.print(f"   on average; below {floor:.0f}, the floor, an x almost surely does not exist.\n")
     entries = []
-    for name, method in (("random signs", random_signs), ("box least squares, rounded", rounded_relaxation)):
-        with working(console, name):
-            entries.append(method(name, problem, seconds, seed))
-    for name in OURS:
+    for rival in (random_signs, rounded_relaxation):
+        with working(console, rival.__name__.replace("_", " ")), one_blas_thread():
+            entries.append(rival(problem, seconds, seed))
+    for name in SEARCHES:
         with working(console, name):
             entries.append(searched(name, problem, seconds, seed))
     console.print(table(entries, floor))
     bound = max(entry.lower_bound for entry in entries)
-    console.print(
-        f"   Certified: no x is below {bound:.6g}. The floor is sharper, but holds only on average."
-    )
+    console.print(f"   Certified for this instance: no x is below {bound:.6g}.")
     return entries
 
 
@@ -123,21 +131,21 @@ def gaussian(seed: int) -> Problem:
     return Problem([Term("l1", rng.standard_normal((d, n)), rng.standard_normal(d))])
 
 
-def random_signs(name: str, problem: Problem, seconds: float, seed: int) -> Entry:
+def random_signs(problem: Problem, seconds: float, seed: int) -> Entry:
     """The best of as many random points as the time allows."""
     rng, best, count = np.random.default_rng(seed), inf, 0
     begin = time.perf_counter()
     while time.perf_counter() - begin < seconds:
         draws = np.where(rng.random((64, problem.n)) < 0.5, -1.0, 1.0)
         best, count = min(best, float(np.min(problem.objective(draws)))), count + len(draws)
-    return Entry(name, best, time.perf_counter() - begin, f"best of {count}")
+    return Entry("random signs", best, time.perf_counter() - begin, f"best of {count}")
 
 
-def rounded_relaxation(name: str, problem: Problem, seconds: float, seed: int) -> Entry:
+def rounded_relaxation(problem: Problem, seconds: float, seed: int) -> Entry:
     """The signs of argmin |Ax - b|_2 over the box [-1,1]^n, by accelerated projected gradients."""
     (term,) = problem.terms
     begin = time.perf_counter()
-    step = 1 / np.linalg.norm(term.A, 2) ** 2
+    step = 1 / (1.1 * norm_estimate(term.operator)) ** 2  # the estimate is a few per cent low
     x = y = np.zeros(problem.n)
     momentum, count, moved = 1.0, 0, inf
     while time.perf_counter() - begin < seconds and moved > 1e-9:
@@ -147,25 +155,23 @@ def rounded_relaxation(name: str, problem: Problem, seconds: float, seed: int) -
         y, x = ahead + (momentum - 1) / following * (ahead - x), ahead
         momentum, count = following, count + 1
     fun = problem.objective(np.where(x >= 0, 1.0, -1.0))
-    return Entry(name, fun, time.perf_counter() - begin, f"{count} steps")
+    return Entry("rounded relaxation", fun, time.perf_counter() - begin, f"{count} steps")
 
 
-def searched(method: str, problem: Problem, seconds: float, seed: int) -> Entry:
-    result = complete(solve(problem, method=method, time_limit=seconds, seed=seed))
-    name = {"flip": "one-flip descent", "dcra-paper": "the paper's DCRA", "auto": "dcra (auto)"}[method]
-    note = f"{result.n_starts} starts"
-    return Entry(name, result.fun, result.seconds, note, result.lower_bound, result)
+def searched(name: str, problem: Problem, seconds: float, seed: int) -> Entry:
+    result = complete(solve(problem, method=SEARCHES[name], time_limit=seconds, seed=seed))
+    return Entry(name, result.fun, result.seconds, f"{result.n_starts} starts", result.lower_bound, result)
 
 
 def table(entries: list[Entry], floor: float) -> Any:
     from rich import box
     from rich.table import Table
 
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    shown.add_column("method")
-    for title in ("objective", "above floor", "lower bound", "seconds"):
+    shown = Table(box=box.SIMPLE_HEAD, collapse_padding=True)
+    shown.add_column("method", no_wrap=True)
+    for title in ("objective", "above floor", "bound", "seconds"):
         shown.add_column(title, justify="right")
-    shown.add_column("work")
+    shown.add_column("work", no_wrap=True)
     best = min(entry.fun for entry in entries)
     for entry in entries:
         bound = "" if entry.lower_bound == -inf else f"{entry.lower_bound:.0f}"

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra._array import from_numpy, to_numpy
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.problem import Problem
@@ -96,8 +95,7 @@ class ArrayState(SegmentState):
         best, code = inf, lo
         for base in range(lo, hi, CHUNK):
             codes = np.arange(base, min(base + CHUNK, hi))
-            S = from_numpy(spins_of(codes, compiled.n), compiled.like)
-            values = to_numpy(compiled.smoothed(compiled.residual(S), 0.0) + compiled.linear(S))
+            values = compiled.problem.objective(compiled.decode(spins_of(codes, compiled.n)))
             i = int(np.argmin(values))
             if values[i] < best:
                 best, code = float(values[i]), int(codes[i])

@@ -71,10 +71,7 @@ def judge(problem: Problem, X: Host, B: Host) -> Host:
         x = from_numpy(X[lo : lo + step], problem.like, namespace(problem.like).float64)
         b = from_numpy(B[lo : lo + step], problem.like, namespace(problem.like).float64)
         z = term.operator.exact_residual(x, b)
-        if isinstance(term.weight, float):
-            rows = term.weight * term.loss.value(z)
-        else:
-            rows = namespace(z).sum(term.weight * term.loss.values(z), axis=-1)
+        rows = term.value_at(z)
         linear = 0.0 if problem.linear is None else x @ problem.linear
         values[lo : lo + step] = to_numpy(rows + linear)
     return values + problem.constant

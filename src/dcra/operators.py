@@ -18,6 +18,9 @@ from dcra._array import Array, device_of, from_numpy, is_array, is_numpy, namesp
 MATERIALIZE_ENTRIES = 50_000_000
 """A LinearOperator with at most this many entries is turned into a dense matrix, once."""
 
+SAMPLE = 256
+"""Rows and columns looked at to learn the size of the entries of a large A."""
+
 CHUNK_ENTRIES = 1 << 21
 """Entries converted or checked at a time, so that no temporary is as large as A."""
 
@@ -58,9 +61,19 @@ class DenseMatrix:
         return self if self.A.dtype == dtype else DenseMatrix(namespace(self.A).astype(self.A, dtype))
 
     @cached_property
-    def largest(self) -> float:
+    def magnitude(self) -> float:
+        """The largest entry of an even sample, and of A itself where that is small."""
         xp = namespace(self.A)
-        return max(abs(float(xp.max(self.A))), abs(float(xp.min(self.A))))
+        i, j = (max(1, size // SAMPLE) for size in self.shape)
+        return float(xp.max(xp.abs(self.A[::i, ::j])))
+
+    @cached_property
+    def row_sums(self) -> Array:
+        """A e in float64: one pass that also finds entries that are not finite, and rows of zeros."""
+        xp = namespace(self.A)
+        ones = xp.ones(self.shape[1], dtype=xp.float64, device=device_of(self.A))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.exact_residual(ones, 0.0)
 
     @cached_property
     def column_norms(self) -> Array:
@@ -84,9 +97,8 @@ class DenseMatrix:
         if self.A.dtype == xp.float64:
             return y @ self.A
         total = xp.zeros(self.shape[1], dtype=xp.float64, device=device_of(self.A))
-        step = max(1, CHUNK_ENTRIES // max(1, self.shape[1]))
-        for i in range(0, self.shape[0], step):
-            total = total + y[i : i + step] @ xp.astype(self.A[i : i + step, :], xp.float64)
+        for i, j in _chunks(self.shape):
+            total = total + y[i:j] @ xp.astype(self.A[i:j, :], xp.float64)
         return total
 
 
@@ -125,8 +137,13 @@ class SparseMatrix:
         return self if self.A.dtype == dtype else SparseMatrix(self.A.astype(dtype))
 
     @cached_property
-    def largest(self) -> float:
+    def magnitude(self) -> float:
         return float(np.max(np.abs(self.A.data), initial=0.0))
+
+    @cached_property
+    def row_sums(self) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.exact_residual(np.ones(self.shape[1]), 0.0)
 
     @cached_property
     def column_norms(self) -> Array:
@@ -170,7 +187,11 @@ class MatrixFree:
         return self
 
     @cached_property
-    def largest(self) -> float:
+    def row_sums(self) -> Array:
+        return self.apply(np.ones(self.shape[1]))
+
+    @cached_property
+    def magnitude(self) -> float:
         """A size that entries do not exceed by much: the largest entry of A times a few random signs."""
         signs = np.where(np.random.default_rng(0).random((4, self.shape[1])) < 0.5, -1.0, 1.0)
         return float(np.max(np.abs(self.apply(signs))) / np.sqrt(self.shape[1]))

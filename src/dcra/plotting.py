@@ -36,10 +36,9 @@ def plot_comparison(results: Mapping[str, Result], levels: Mapping[str, float], 
     draw_objective(ax, ours[1], f"{ours[0]}: {ours[1].fun:.6g}", BLUE)
     for name, level in levels.items():
         ax.axhline(level, color=GREY, linestyle=":", linewidth=1)
-        ax.annotate(
-            name, (0.01, level), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
-            color=GREY, fontsize="small",
-        )  # fmt: skip
+        ax.text(
+            0.01, level, name, transform=ax.get_yaxis_transform(), va="bottom", color=GREY, fontsize="small"
+        )
     return _finished(ax, list(results.values()))
 
 

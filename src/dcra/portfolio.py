@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dcra._array import from_numpy, to_numpy
+from dcra._array import to_numpy
 from dcra.certificate import DualStage, rounded_up, trivial_bound
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts
+from dcra.engines.base import Engine, Host, Starts, State
 from dcra.enumeration import SEGMENTS, Enumerate
 from dcra.result import Progress, Result, Status, relative_gap
 
@@ -59,11 +59,11 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a task: spins (k, n), whether it ran to its end, iterations made."""
+    """What became of a task: spins (k, n), the state they come from, seconds spent on it."""
 
     spins: Host
-    finished: bool
-    steps: int
+    state: State
+    seconds: float
 
 
 class Plan(Protocol):
@@ -74,6 +74,9 @@ class Plan(Protocol):
     def generation(self, search: Search) -> list[Task]:
         """The next tasks; none ends the search."""
         ...
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        """Take note of an outcome whose best point has the objective `fun`."""
 
 
 @dataclass
@@ -120,13 +123,14 @@ class Search:
         """Whether this many entries of A can be touched in the time left."""
         return work <= self.rate * self.seconds_left
 
-    def offer(self, spins: Host) -> None:
-        """Judge points by the true objective and keep the best."""
+    def offer(self, spins: Host) -> float:
+        """Judge points by the true objective and keep the best; its value."""
         values = np.atleast_1d(self.compiled.problem.objective(self.compiled.decode(np.atleast_2d(spins))))
         best = int(np.argmin(values))
         if values[best] < self.fun:
             self.fun, self.spins = float(values[best]), np.atleast_2d(spins)[best].copy()
             self._record()
+        return float(values[best])
 
     def bound(self, value: float) -> None:
         """Take note of a lower bound."""
@@ -172,6 +176,9 @@ class Repeat:
             tasks.append(Task(self.engine, next_starts(search, count)))
         return tasks
 
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        """Starts do not depend on each other."""
+
 
 class Exhaust:
     """Every point of the domain, once."""
@@ -186,6 +193,9 @@ class Exhaust:
             return []
         self.given = True
         return [Task(Enumerate(), Starts(search.seed, i, 1)) for i in range(SEGMENTS)]
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        """Nothing to learn: every point is visited."""
 
 
 def next_starts(search: Search, count: int) -> Starts:
@@ -220,15 +230,14 @@ def first_answer(search: Search) -> None:
     compiled = search.compiled
     problem = compiled.problem
     begin = search.limits.clock()
-    search.tiny = TINY * abs(problem.objective(np.ones(compiled.n)))
-    zero = from_numpy(np.zeros(compiled.n), compiled.like)
-    z = compiled.residual(zero)
+    search.tiny = TINY * abs(float(problem.value_at_ones))
+    z = compiled.residual_at_zero
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
     search.offer(np.where(g > 0, -1.0, 1.0))
     if search.points is not None:
         search.offer(search.points)
-    passes = 4 + (0 if search.points is None else len(search.points))
+    passes = 2 + (0 if search.points is None else len(search.points))
     search.rate = passes * compiled.work_per_pass / max(search.limits.clock() - begin, 1e-9)
     search.bound(rounded_up(problem, trivial_bound(problem)))
 
@@ -241,7 +250,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
             while not search.halted() and (tasks := plan.generation(search)):
                 futures = [pool.submit(carry_out_task, search, task) for task in tasks]
                 for task, future in zip(tasks, futures, strict=True):
-                    absorb(search, task, wait(future, search, on_tick))
+                    absorb(search, plan, task, wait(future, search, on_tick))
                     if search.status is not None:
                         return  # what later tasks have so far depends on the number of jobs
                 if bound is not None and (bound.done() or search.limits.time_limit is None):
@@ -258,13 +267,14 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
 def carry_out_task(search: Search, task: Task) -> Outcome:
     """Advance a task in steps of about two milliseconds, so that limits hold."""
     clock = search.limits.clock
+    entered = clock()
     state = task.engine.start(search.compiled, task.starts)
     work = search.compiled.work_per_pass
     while not state.done and not search.halted():
         begin = clock()
         state.advance(work)
         work = paced(work, clock() - begin)
-    return Outcome(state.candidates(), state.done, state.steps)
+    return Outcome(state.candidates(), state, clock() - entered)
 
 
 def paced(work: int, seconds: float) -> int:
@@ -287,11 +297,12 @@ def raise_bound(search: Search) -> float:
     return stage.bound
 
 
-def absorb(search: Search, task: Task, outcome: Outcome) -> None:
-    search.offer(outcome.spins)
-    search.nit += outcome.steps
-    if outcome.finished:
+def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
+    fun = search.offer(outcome.spins)
+    search.nit += outcome.state.steps
+    if outcome.state.done:
         search.finished += task.starts.count
+        plan.learn(search, task, outcome, fun)
 
 
 def wait(future: Future[Any], search: Search, on_tick: Callable[[Search], None] | None) -> Any:

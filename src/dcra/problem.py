@@ -55,7 +55,10 @@ class Term:
         return self.operator.exact_residual(x, self.b)
 
     def value(self, x: Array) -> Array:
-        z = self.residual(x)
+        return self.value_at(self.residual(x))
+
+    def value_at(self, z: Array) -> Array:
+        """weight * f(z) for residuals z."""
         if isinstance(self.weight, float):
             return self.weight * self.loss.value(z)
         return namespace(z).sum(self.weight * self.loss.values(z), axis=-1)
@@ -138,6 +141,14 @@ class Problem:
         if self.linear is not None:
             total = total + x @ self.linear
         return total
+
+    @property
+    def value_at_ones(self) -> float:
+        """F(e), for which no further pass over A is needed."""
+        total = self.constant + (
+            0.0 if self.linear is None else float(namespace(self.linear).sum(self.linear))
+        )
+        return total + sum(float(t.value_at(t.operator.row_sums - t.b)) for t in self.terms)
 
     def check_point(self, name: str, x: Array) -> Array:
         """`x` in float64 and our array library, or an error if it is not a point of the domain."""
@@ -257,8 +268,10 @@ def _library(operator: Operator) -> str:
 
 
 def _finite(operator: Operator) -> bool:
-    if isinstance(operator, MatrixFree):
+    if all_finite(operator.row_sums):
         return True
+    if isinstance(operator, MatrixFree):
+        return False
     return all_finite(operator.A.data if isinstance(operator, SparseMatrix) else operator.A)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_LAZY = {"BinaryRegressor": "dcra.apps.regression", "OutlierReport": "dcra.apps.regression"}
+_LAZY = {"BinaryRegressor": "dcra.apps.regression", "OutlierReport": "dcra.apps._outliers"}
 _MODULES = {"regression"}
 
 if TYPE_CHECKING:
     from dcra.apps import regression
-    from dcra.apps.regression import BinaryRegressor, OutlierReport
+    from dcra.apps._outliers import OutlierReport
+    from dcra.apps.regression import BinaryRegressor
 
 __all__ = ["BinaryRegressor", "OutlierReport", "regression"]
 

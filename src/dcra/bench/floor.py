@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import exp, log, pi, sqrt
 
 from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr
+from scipy.special import erfcx
 
 
 def l1_floor(n: int, d: int) -> float:
-    """The value below which a point almost surely does not exist.
+    """The value below which, in large instances, a point almost surely does not exist.
 
     A residual has N(0, n+1) entries, so the expected number of x in {-1,1}^n with |Ax - b|_1 <= R is
     2^n P(sum_i |z_i| <= R). By Chernoff's bound it is less than one where, for some l > 0,
 
-        n ln 2 + l R/s + d (ln 2 + l^2/2 + ln Phi(-l)) < 0,   s = sqrt(n+1).
+        n ln 2 + l R/s + d (ln 2 + l^2/2 + ln Phi(-l)) < 0,   s = sqrt(n+1),
 
-    The floor is the largest such R.
+    and falls exponentially below. The floor is the largest such R. The bracket is ln erfcx(l / sqrt 2).
 
     Examples
     --------
@@ -27,9 +27,9 @@ def l1_floor(n: int, d: int) -> float:
 
     def minus_floor(log_l: float) -> float:
         l = exp(log_l)
-        return s * (n * log(2) + d * (log(2) + l * l / 2 + float(log_ndtr(-l)))) / l
+        return s * (n * log(2) + d * log(erfcx(l / sqrt(2)))) / l
 
-    # for large l the bracket is about ln(l sqrt(pi/2)), so the best l grows like 2^(n/d)
+    # for large l the bracket is about -ln(l sqrt(pi/2)), so the best l grows like 2^(n/d)
     best = minimize_scalar(minus_floor, bounds=(-8.0, 4.0 + n / d * log(2)), options={"xatol": 1e-9})
     return -float(best.fun)
 

@@ -6,7 +6,7 @@ import click
 
 
 @click.command()
-@click.option("--seconds", default=2.0, show_default=True, help="Time given to each rival.")
+@click.option("--seconds", default=3.0, show_default=True, help="Time given to each rival.")
 @click.option("--seed", default=0, show_default=True, help="Draws the instances.")
 @click.option("--plot", default="dcra-demo.png", show_default=True, metavar="FILE", help="Where to draw.")
 def demo(seconds: float, seed: int, plot: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from importlib import metadata
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ import dcra
 
 CORE = ("numpy", "scipy", "numba", "array-api-compat", "threadpoolctl", "rich", "click")
 ARRAY_LIBRARIES = ("torch", "cupy", "jax")
-EXTRAS = {"matplotlib": "plot", "scikit-learn": "sklearn"}
+EXTRAS = (("matplotlib", "dcra[plot]"), ("scikit-learn", "dcra[sklearn]"))
 MODULES = {"scikit-learn": "sklearn"}
 
 Section = dict[str, str]
@@ -40,10 +41,7 @@ def sections() -> dict[str, Section]:
             "numpy": "always",
             **{name: version(name) or "not installed" for name in ARRAY_LIBRARIES},
         },
-        "extras": {
-            name: version(name) or f"not installed: pip install 'dcra[{extra}]'"
-            for name, extra in EXTRAS.items()
-        },
+        "extras": {name: version(name) or f"not installed: pip install '{extra}'" for name, extra in EXTRAS},
         "threads": threads(),
         "compiled loops": loops(),
     }
@@ -84,22 +82,13 @@ def loops() -> Section:
     if not loading.available():
         return {"state": "Numba is missing: array code does all the work"}
     folder = cache_folder()
-    files = (
-        [file for pattern in ("*.nbi", "*.nbc") for file in folder.rglob(pattern)] if folder.is_dir() else []
-    )
-    if not files:
-        return {
-            "state": "none yet: the first solve compiles them, or run `dcra warmup`",
-            "folder": str(folder),
-        }
-    size = sum(file.stat().st_size for file in files) / 1e6
-    return {"state": f"{len(files)} files, {size:.1f} MB", "folder": str(folder)}
+    sizes = [file.stat().st_size for pattern in ("*.nbi", "*.nbc") for file in folder.rglob(pattern)]
+    state = f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB" if sizes else "none yet: run `dcra warmup`"
+    return {"state": state, "folder": str(folder)}
 
 
 def cache_folder() -> Path:
     """Where Numba keeps the machine code of our loops."""
-    import os
-
     from dcra import _kernels
 
     chosen = os.environ.get("NUMBA_CACHE_DIR")

@@ -50,13 +50,14 @@ def solve(
     """
     from dcra import api, io
     from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
+    from dcra.display import terminal
     from dcra.result import Status
 
     with bad_input():  # before the work, so that no answer is lost for want of a place to put it
         check_output(output)
         check_plot(plot)
         problem = io.read(file, b=b, loss=loss, domain=domain)
-        result = api.solve(problem, n_jobs=jobs, progress=not quiet, **options)
+        result = api.solve(problem, n_jobs=jobs, progress=not quiet and terminal() is not None, **options)
     click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result))
     with bad_input():
         save_output(output, result)

@@ -15,15 +15,17 @@ Host = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """Starts number `first`, `first + 1`, ... of a seed; `points` (count, n) holds given initial spins.
+    """Starts number `first`, `first + 1`, ... of a seed.
 
-    Whatever is random in start i depends on (seed, i) alone.
+    Whatever is random in start i depends on (seed, i) alone. `points` (count, n) holds given initial spins,
+    `free` the indices of the variables that a relaxation may let go of, all of them by default.
     """
 
     seed: int
     first: int
     count: int
     points: Host | None = None
+    free: Host | None = None
 
 
 class State(ABC):

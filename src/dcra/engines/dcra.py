@@ -84,9 +84,8 @@ class DCRA(Engine):
 
     @classmethod
     def paper(cls, **options: Any) -> DCRA:
-        """The paper's constants (m=5, rho=1, sigma=1.2) and, for what it leaves open, measured ones."""
+        """The paper's constants (m=5 as by default, rho=1, sigma=1.2), measured ones for what it leaves open."""
         settings: dict[str, Any] = {
-            "rank": 5,
             "rho_init": 1.0,
             "rho_growth": 1.2,
             "rho_max": 1e6,
@@ -199,7 +198,7 @@ def first_iterate(engine: DCRA, compiled: Compiled, V: Array) -> Iterate:
     zeros = xp.zeros(V.shape[0], dtype=V.dtype, device=device_of(V))
     x = lift.relaxed(V)
     z = compiled.residual(x)
-    smoothed = compiled.smoothed(z, _delta(engine)) + compiled.linear(x)
+    smoothed = zeros + compiled.smoothed(z, _delta(engine)) + compiled.linear(x)
     return Iterate(
         V=V,
         z=z,
@@ -248,7 +247,8 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     )
     if engine.curvature != "auto" and engine.objective_tol is None:
         return new
-    new = new._replace(smoothed=compiled.smoothed(new.z, delta) + compiled.linear(x))
+    smoothed = compiled.smoothed(new.z, delta) + compiled.linear(x)
+    new = new._replace(smoothed=0 * moved + smoothed)  # one per start, even where no row depends on x
     if engine.curvature != "auto":
         return new
     dx = x - lift.relaxed(it.V)
@@ -273,7 +273,7 @@ def raise_penalty(engine: DCRA, it: Iterate) -> Iterate:
     """Algorithm 1 for the starts whose inner loop has ended: stop at a small rank gap, else enlarge rho."""
     xp = namespace(it.V)
     outer = it.outer + xp.astype(it.leave, it.outer.dtype)
-    ended = (lift.rank_gap(it.V) <= engine.tol * it.V.shape[-1]) | (outer > engine.max_outer)
+    ended = (lift.rank_gap(it.V) <= engine.tol * it.V.shape[-1]) | (outer >= engine.max_outer)
     if engine.objective_tol is not None:
         ended = ended | (xp.abs(it.smoothed - it.anchor) <= engine.objective_tol * xp.abs(it.anchor))
     return it._replace(

@@ -84,15 +84,16 @@ def _vector(path: Path, size: int, axis: str) -> Host:
 def _write(path: Path, A: Any, comment: str = "") -> None:
     from scipy import io
 
-    opened = gzip.open(path, "wb") if path.name.endswith(".gz") else path.open("wb")
-    with opened as file:
+    with _opened(path, "wb", packed=path.name.lower().endswith(".gz")) as file:
         io.mmwrite(file, A, comment=comment, symmetry="general")
 
 
-def _opened(path: Path) -> Any:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")
+def _opened(path: Path, mode: str = "rb", packed: bool | None = None) -> Any:
+    """The file, unpacked where its first bytes (or we) say so."""
+    if packed is None:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, mode) if packed else path.open(mode)
 
 
 def _stated(path: Path) -> dict[str, str]:

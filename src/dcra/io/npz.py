@@ -33,7 +33,7 @@ def read(path: Path, b: Path | None) -> Problem:
     if b is not None:
         raise ValueError("an .npz file holds its own `b`; no other file is needed")
     _require_archive(path)
-    with np.load(path, allow_pickle=False) as archive:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         strange = [name for name in archive.zip.namelist() if not name.endswith(".npy")]
         if strange:
             raise ValueError(f"a zip file, but not of NumPy arrays: it holds {strange[0]!r}")
@@ -107,9 +107,8 @@ def _refuse_unknown(arrays: Arrays, suffixes: list[str]) -> None:
     known = {name + suffix for name in (*TERM, *SPARSE, "A_format") for suffix in suffixes} | set(WHOLE)
     unknown = [name for name in arrays if name not in known]
     if unknown:
-        raise ValueError(
-            f"unknown arrays {', '.join(unknown)}; known are {', '.join((*TERM, *SPARSE, 'A_format', *WHOLE))}"
-        )
+        names = ", ".join((*TERM, *WHOLE, *SPARSE, "A_format"))
+        raise ValueError(f"unknown arrays {', '.join(unknown)}; known are {names}")
 
 
 def _term(arrays: Arrays, suffix: str) -> Term:

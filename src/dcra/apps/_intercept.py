@@ -1,0 +1,163 @@
+"""Binary weights and a real intercept: minimise sum_i s_i f(x_i'w + c - y_i) over both."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
+
+from dcra.api import solve
+from dcra.certificate import DualStage
+from dcra.compiled import compile_problem
+from dcra.losses import L1, Loss
+from dcra.problem import Problem, Term
+from dcra.result import Result
+
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+
+MAX_ROUNDS = 10
+"""Binary solves of one fit."""
+
+MAX_RELAXED_ROUNDS = 200
+"""Rounds of the relaxation that gives the first intercept."""
+
+RELAXED_SHARE = 0.1
+"""Share of a time limit that the relaxation may take."""
+
+MAX_CANDIDATES = 1001
+"""Intercepts tried for a loss that is not convex."""
+
+
+class Data(NamedTuple):
+    """What is minimised: sum_i weight_i loss(x_i'w + intercept - y_i)."""
+
+    X: Any
+    y: Vector
+    weight: Vector | None
+    loss: Loss
+    domain: str
+
+    def problem(self, intercept: float) -> Problem:
+        """The binary problem that an intercept leaves."""
+        return Problem([self.term(self.loss, self.X, self.y - intercept)], domain=self.domain)
+
+    def term(self, loss: Loss, X: Any, b: Vector) -> Term:
+        return Term(loss, X, b, 1.0 if self.weight is None else self.weight)
+
+    def value(self, u: Vector) -> float:
+        if self.weight is None:
+            return float(self.loss.value(u))
+        return float(np.sum(self.weight * self.loss.values(u)))
+
+
+class Fitted(NamedTuple):
+    """Weights `result.x`, intercept, a bound for all of both, and the objective step by step."""
+
+    result: Result
+    intercept: float
+    lower_bound: float
+    path: list[float]
+
+
+def fit_both(data: Data, time_limit: float | None, options: dict[str, Any]) -> Fitted:
+    """Weights and intercept. Dense columns are centred: then a flip does not call for another intercept."""
+    require_growth(data.loss)
+    if sp.issparse(data.X):
+        return alternate(data, time_limit, options)
+    middle = np.average(np.asarray(data.X, np.float64), axis=0, weights=data.weight)
+    fitted = alternate(data._replace(X=data.X - middle), time_limit, options)
+    return fitted._replace(intercept=fitted.intercept - float(middle @ fitted.result.x))
+
+
+def alternate(data: Data, time_limit: float | None, options: dict[str, Any]) -> Fitted:
+    """Weights for the intercept, the intercept for the weights, until the intercept stays.
+
+    The weights of one round are a start of the next, so that no step raises the objective.
+    """
+    limit = inf if time_limit is None else time_limit
+    end = time.perf_counter() + limit
+    intercept, bound = relaxed(data, RELAXED_SHARE * limit)
+    x0: Any = None
+    path: list[float] = []
+    while True:
+        share = None if limit == inf else max(0.5 * (end - time.perf_counter()), 1e-3)
+        result = solve(data.problem(intercept), x0=x0, time_limit=share, **options)
+        path.append(result.fun)
+        u = np.asarray(data.X @ np.asarray(result.x, np.float64)) - data.y
+        better = best_intercept(data, u, intercept)
+        if better == intercept or len(path) >= 2 * MAX_ROUNDS - 1 or time.perf_counter() >= end:
+            return Fitted(result, intercept, min(bound, result.fun), path)
+        path.append(data.value(u + better))
+        x0, intercept = result.x, better
+
+
+def best_intercept(data: Data, u: Vector, current: float) -> float:
+    """argmin_c f(u + c), or `current` where nothing is lower."""
+
+    def value(c: float) -> float:
+        return data.value(u + c)
+
+    zeros = np.unique(-u)  # where a row's residual is 0: kinks of f, with the minimum between the outer ones
+    if data.loss.convex:
+        candidates = _convex_candidates(value, zeros)
+    else:
+        candidates = zeros[
+            np.linspace(0, zeros.size - 1, min(zeros.size, MAX_CANDIDATES)).astype(int)
+        ].tolist()
+    best = min(candidates, key=value)
+    lowest = value(current)
+    return best if value(best) < lowest - 1e-12 * abs(lowest) else current
+
+
+def _convex_candidates(value: Any, zeros: Vector) -> list[float]:
+    """The best of `zeros`, found by bisection, and the minimiser between its neighbours."""
+    k = bisect_left(range(zeros.size - 1), True, key=lambda i: value(zeros[i + 1]) >= value(zeros[i]))
+    lo, hi = float(zeros[max(k - 1, 0)]), float(zeros[min(k + 1, zeros.size - 1)])
+    if lo == hi:
+        return [lo]
+    width = hi - lo
+    inner = minimize_scalar(
+        lambda t: value(lo + t), bounds=(0.0, width), method="bounded", options={"xatol": 1e-12 * width}
+    )
+    return [float(zeros[k]), lo + float(inner.x)]
+
+
+def relaxed(data: Data, seconds: float) -> tuple[float, float]:
+    """Intercept of the problem relaxed to the box, and a lower bound for all weights and intercepts.
+
+    The intercept is one more variable of the box, `middle` +- `reach`: wide enough for any weights' best one,
+    which lies among their residuals. A loss that is not convex is replaced by l1, and not bounded.
+    """
+    loss = data.loss if data.loss.convex else L1()
+    middle = float(np.median(data.y))
+    reach = float(np.max(np.abs(data.y - middle)) + np.max(abs(data.X).sum(axis=1))) or 1.0
+    low = 0.0 if data.domain == "spin" else reach
+    X = _with_column(data.X, reach + low)
+    compiled = compile_problem(Problem([data.term(loss, X, data.y - middle + low)], domain=data.domain))
+    stage = DualStage(compiled)
+    end = time.perf_counter() + seconds
+    while not stage.done and stage.rounds < MAX_RELAXED_ROUNDS and time.perf_counter() < end:
+        stage.advance(2 * stage.SWEEPS * compiled.work_per_pass)
+    shift = 0.0 if stage.point is None else reach * float(stage.point[-1])
+    least_at_zero = data.loss.positive and float(data.loss.value(np.zeros(1))) == 0
+    return middle + shift, stage.bound if loss is data.loss and least_at_zero else -inf
+
+
+def _with_column(X: Any, value: float) -> Any:
+    """X and one more column of equal entries."""
+    blocks: Any = [X, np.full((X.shape[0], 1), value)]
+    return sp.hstack(blocks, format="csc") if sp.issparse(X) else np.hstack(blocks)
+
+
+def require_growth(loss: Loss) -> None:
+    """A best intercept exists only if the loss grows on both sides."""
+    least, far = float(loss.value(np.zeros(1))), np.full(1, 1e6)
+    if not (float(loss.value(far)) > least and float(loss.value(-far)) > least):
+        raise ValueError(
+            f"`fit_intercept=True` needs a loss that grows on both sides of 0; {type(loss).__name__} does not"
+        )

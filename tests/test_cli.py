@@ -1,0 +1,319 @@
+"""The command line: answers on stdout, one line on stderr for what is wrong, exit codes 0, 2, 130."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dcra
+from dcra import api
+from dcra.cli import run
+from dcra.cli.warmup import LARGE, ROWS, matrix
+from dcra.compiled import compile_problem
+from dcra.methods import METHODS
+
+
+@pytest.fixture
+def file(tmp_path: Path, rng: np.random.Generator) -> str:
+    """A problem of 12 variables, solved by enumeration without compiled loops."""
+    path = tmp_path / "small.npz"
+    A, b = rng.standard_normal((8, 12)), rng.standard_normal(8)
+    dcra.io.write(path, dcra.Problem([dcra.Term("l1", A, b)]))
+    return str(path)
+
+
+def outcome(capsys: Any, *arguments: str) -> tuple[int, str, str]:
+    code = run(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_people_get_aligned_lines(capsys, file):
+    code, out, err = outcome(capsys, "solve", file, "--seed", "3")
+    lines = dict(line.strip().split("  ", 1) for line in out.splitlines())
+    result = dcra.solve(dcra.io.read(file), seed=3)
+    assert (code, err) == (0, "")
+    assert lines["problem"] == f"{file}: 12 spin variables, 8 rows"
+    assert lines["objective"] == f"{result.fun:.10g}"
+    assert lines["status"].startswith("optimal: ")
+    assert lines["x"] == "".join("+" if x > 0 else "-" for x in result.x)
+    assert len({len(line) - len(line.lstrip().split("  ", 1)[1]) for line in out.splitlines()}) == 1
+
+
+def test_long_points_are_not_printed(capsys, tmp_path):
+    dcra.io.write(tmp_path / "p.npz", dcra.Problem(linear=np.ones(65), domain="binary"))
+    _, out, _ = outcome(capsys, "solve", str(tmp_path / "p.npz"), "--starts", "1")
+    assert "65 numbers; get them by --output FILE or --json" in out
+
+
+def test_json_is_one_object(capsys, file):
+    code, out, err = outcome(capsys, "solve", file, "--json", "--seed", "3", "--domain", "binary")
+    answer = json.loads(out)
+    problem = dcra.io.read(file, domain="binary")
+    assert (code, err) == (0, "")
+    assert answer["seed"] == 3
+    assert set(answer["x"]) == {0, 1}
+    assert answer["fun"] == problem.objective(answer["x"]) == dcra.solve(problem, seed=3).fun
+
+
+def test_options_reach_the_solver(capsys, file, monkeypatch):
+    given: dict[str, Any] = {}
+
+    def solve(problem: dcra.Problem, **options: Any) -> Any:
+        given.update(options, loss=problem.terms[0].loss, domain=problem.domain)
+        return original(problem, seed=0)
+
+    original = api.solve
+    monkeypatch.setattr(api, "solve", solve)
+    words = "--loss huber:threshold=2 --domain binary --method sweep --time-limit 5 --starts 3 --target 1.5"
+    code, _, _ = outcome(capsys, "solve", file, *words.split(), "--seed", "7", "--jobs", "2", "--quiet")
+    assert code == 0
+    assert given == {
+        "loss": dcra.losses.Huber(2.0),
+        "domain": "binary",
+        "method": "sweep",
+        "time_limit": 5.0,
+        "starts": 3,
+        "target": 1.5,
+        "seed": 7,
+        "n_jobs": 2,
+        "progress": False,
+    }
+
+
+@pytest.mark.parametrize("ending", ["json", "npz", "txt"])
+def test_answers_in_files(capsys, file, tmp_path, ending):
+    path = tmp_path / f"answer.{ending}"
+    code, _, _ = outcome(capsys, "solve", file, "--seed", "3", "--output", str(path))
+    result = dcra.solve(dcra.io.read(file), seed=3)
+    if ending == "json":
+        x = json.loads(path.read_text())["x"]
+    elif ending == "npz":
+        with np.load(path) as answer:
+            x = answer["x"]
+            assert answer["fun"] == result.fun
+            assert answer["history"].shape[1] == 3
+    else:
+        x = np.loadtxt(path)
+    assert code == 0
+    assert np.array_equal(x, result.x)
+
+
+def test_pictures(capsys, file, tmp_path):
+    code, _, err = outcome(capsys, "solve", file, "--plot", str(tmp_path / "p.png"))
+    assert (code, err) == (0, "")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve"], "Missing argument 'FILE'"),
+        (["solve", "FILE", "--speed"], "No such option '?:? --speed|No such option: --speed|No such option '--speed'"),
+        (["solve", "FILE", "--starts", "many"], "'many' is not a valid integer"),
+        (["sovle", "FILE"], "No such command 'sovle'"),
+        (["solve", "nowhere.npz"], r"nowhere\.npz: no such file"),
+        (["solve", "."], "is a directory"),
+        (["solve", "FILE", "--loss", "hubr"], "`loss` must be one of .*did you mean 'huber'"),
+        (["solve", "FILE", "--loss", "huber:t=1"], "loss 'huber' has options threshold"),
+        (["solve", "FILE", "--domain", "spins"], "`domain` must be one of spin, binary; got 'spins'"),
+        (["solve", "FILE", "--method", "swep"], "`method` must be one of .*did you mean 'sweep'"),
+        (["solve", "FILE", "--time-limit", "-1"], "`time_limit` must be positive and finite; got -1"),
+        (["solve", "FILE", "--time-limit", "nan"], "`time_limit` must be positive and finite; got nan"),
+        (["solve", "FILE", "--starts", "0"], "`starts` must be at least 1; got 0"),
+        (["solve", "FILE", "--jobs", "0"], "`n_jobs` must be at least 1; got 0"),
+        (["solve", "FILE", "--seed", "-4"], "`seed` must not be negative; got -4"),
+        (["solve", "FILE", "--b", "FILE"], r"an \.npz file holds its own `b`"),
+        (["solve", "FILE", "--output", "answer.xls"], r"`--output` must be one of \.json, \.npz, \.txt"),
+        (["solve", "FILE", "--output", "nowhere/answer.json"], "--output: there is no directory nowhere"),
+        (["solve", "FILE", "--output", "."], r"--output: \. is a directory"),
+        (["solve", "FILE", "--plot", "picture.bpm"], r"`--plot` must be one of .*'\.bpm'"),
+        (["solve", "FILE", "--plot", "nowhere/p.png"], "--plot: there is no directory nowhere"),
+        (["demo", "--seconds", "0"], "--seconds: must be positive; got 0"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(capsys, file, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = outcome(capsys, *(file if word == "FILE" else word for word in arguments))
+    assert (code, out) == (2, "")
+    assert err.startswith("dcra: ")
+    assert err.count("\n") == 1
+    with pytest.raises(AssertionError, match=message):
+        raise AssertionError(err)
+
+
+def test_damaged_files_are_bad_input(capsys, tmp_path):
+    (tmp_path / "p.npz").write_bytes(b"PK\x03\x04 cut short")
+    code, _, err = outcome(capsys, "solve", str(tmp_path / "p.npz"))
+    assert code == 2
+    assert "damaged or cut short" in err
+
+
+def test_an_answer_that_cannot_be_saved_is_still_printed(capsys, file, tmp_path, monkeypatch):
+    def full(path: Path, result: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(__import__("dcra.cli.outputs").cli.outputs.WRITERS, ".json", full)
+    code, out, err = outcome(capsys, "solve", file, "--json", "--output", str(tmp_path / "x.json"))
+    assert code == 2
+    assert json.loads(out)["success"]
+    assert err.endswith("x.json: No space left on device\n")
+
+
+def test_help_and_version(capsys):
+    assert outcome(capsys)[1].startswith("Usage: dcra")
+    assert outcome(capsys, "--help")[0] == 0
+    assert outcome(capsys, "solve", "-h")[1].startswith("Usage: dcra solve")
+    assert outcome(capsys, "--version") == (0, f"dcra {dcra.__version__}\n", "")
+
+
+def test_interrupted_before_an_answer(capsys, monkeypatch):
+    def read(*arguments: Any, **options: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dcra.io, "read", read)
+    code, out, err = outcome(capsys, "solve", "p.npz")
+    assert (code, out) == (130, "")
+    assert err.strip() == "dcra: interrupted before there was an answer"
+
+
+INTERRUPTIBLE = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from dcra.polish.flip import Flip
+start = Flip.start
+def announced(self, compiled, starts):
+    print("working", file=sys.stderr, flush=True)
+    return start(self, compiled, starts)
+Flip.start = announced
+from dcra.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT for child processes on Windows")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_ctrl_c_prints_the_answer(tmp_path, form):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "big.npz", A=rng.standard_normal((600, 1200)), b=rng.standard_normal(600))
+    words = ["solve", str(tmp_path / "big.npz"), "--method", "flip", "--time-limit", "3000"]
+    command = [sys.executable, "-c", INTERRUPTIBLE, *words, *(["--json"] if form == "json" else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "working\n"  # a worker has begun, the main thread waits
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=200)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    if form == "json":
+        answer = json.loads(out)
+        assert answer["status"] == "interrupted"
+        assert answer["fun"] == pytest.approx(dcra.io.read(tmp_path / "big.npz").objective(answer["x"]))
+    else:
+        assert "interrupted; this is the best point so far" in out
+        assert "objective" in out
+
+
+def test_a_reader_that_goes_away(file):
+    code = "import sys; from dcra.cli import run; sys.stdout.write(' ' * 10**6); sys.exit(run(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "solve", file]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (1, b"")
+
+
+def test_info(capsys):
+    code, out, _ = outcome(capsys, "info", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["dcra"]["version"] == dcra.__version__
+    assert report["packages"]["numpy"] == np.__version__
+    assert {"numpy", "torch", "cupy", "jax"} == set(report["array libraries"])
+    assert {"jobs", "blas"} == set(report["threads"])
+    lines = outcome(capsys, "info")[1].splitlines()
+    assert "compiled loops" in lines
+
+
+def test_info_on_the_loops(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert "none yet: run `dcra warmup`" in outcome(capsys, "info")[1]
+    (tmp_path / "sweep.nbi").write_bytes(b"12345")
+    assert "1 files, 0.0 MB" in outcome(capsys, "info")[1]
+    monkeypatch.setattr("dcra._kernels.loading.available", lambda: False)
+    assert "Numba is missing" in outcome(capsys, "info")[1]
+
+
+def test_info_and_help_import_nothing_heavy():
+    heavy = {"numba", "torch", "jax", "cupy", "matplotlib", "sklearn", "scipy.sparse", "rich"}
+    for arguments in (["info"], ["--help"], ["solve", "nowhere.npz"]):
+        code = f"import sys; from dcra.cli import run; run({arguments}); print(*({heavy} & set(sys.modules)))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "", arguments
+
+
+def test_warmup_tries_every_method(capsys, monkeypatch):
+    tried = []
+
+    def minimize(A: Any, b: Any, *, method: str, **options: Any) -> None:
+        tried.append((type(A).__name__, method))
+
+    monkeypatch.setattr(api, "minimize", minimize)
+    code, out, _ = outcome(capsys, "warmup")
+    assert code == 0
+    assert out.splitlines()[-1].startswith("compiled loops are ready")
+    assert tried == [(kind, method) for kind in ("ndarray", "csc_array") for method in METHODS]
+    assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
+
+
+@pytest.mark.parametrize(("storage", "kind"), [("dense", "Dense"), ("sparse", "Sparse")])
+def test_warmup_problems_keep_their_storage(storage, kind):
+    problem = dcra.Problem([dcra.Term("l1", matrix(storage, LARGE), np.ones(ROWS))])
+    assert type(compile_problem(problem).tables(np.float32).model.A).__name__ == kind
+
+
+def test_demo(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("dcra.demo.HIDDEN", (30, 60, 0.2))
+    monkeypatch.setattr("dcra.demo.PAPER", (30, 50))
+    path = tmp_path / "demo.png"
+    code, out, err = outcome(capsys, "demo", "--seconds", "0.1", "--plot", str(path))
+    assert (code, err) == (0, "")
+    for name in ("random signs", "rounded relaxation", "one-flip descent", "the paper's DCRA", "auto"):
+        assert name in out
+    assert "bits wrong" in out
+    assert "no x is below" in out
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert all(len(line) <= 80 for line in out.replace(str(path), "").splitlines())
+
+
+def test_demo_without_matplotlib_or_a_place_for_its_picture(capsys, tmp_path, monkeypatch):
+    from rich.console import Console
+
+    from dcra import demo
+
+    demo.draw(Console(), [], str(tmp_path))
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    demo.draw(Console(), [], str(tmp_path))
+    out = capsys.readouterr().out
+    assert "pip install" in out
+
+
+def test_demo_is_interrupted(capsys, monkeypatch):
+    from dcra import demo
+    from dcra.result import Result, Status
+
+    def minimize(*arguments: Any, **options: Any) -> Result:
+        return Result(np.ones(1), 1.0, 0.0, Status.INTERRUPTED, (), 0, 0, 0.1, 0, "auto")
+
+    monkeypatch.setattr(demo, "minimize", minimize)
+    assert outcome(capsys, "demo")[0] == 130

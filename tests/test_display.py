@@ -1,0 +1,97 @@
+"""The live line: figures of a search, on a terminal only."""
+
+from __future__ import annotations
+
+import io
+import sys
+from math import inf
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import dcra
+from dcra import display
+from dcra.portfolio import Limits
+
+
+def search(seconds: float = 2.0, fun: float = 8.0, bound: float = 6.0, **limits: Any) -> Any:
+    """What the display reads of a search."""
+    return SimpleNamespace(
+        seconds=seconds, fun=fun, lower_bound=bound, tiny=0.0, finished=8, limits=Limits(**limits)
+    )
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Pretend that stderr is a terminal."""
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=100)
+    monkeypatch.setattr(display, "terminal", lambda: console)
+    return written
+
+
+def test_figures():
+    assert display.figures(search()) == "2.0 s   best 8   bound 6   gap 25.0%   8 starts"
+    assert display.figures(search(bound=-inf)) == "2.0 s   best 8   8 starts"
+    assert display.figures(search(fun=inf, bound=-inf)) == "2.0 s   8 starts"
+
+
+def test_share_done():
+    assert display.share_done(search(time_limit=8.0)) == 0.25
+    assert display.share_done(search(starts=16)) == 0.5
+    assert display.share_done(search()) == 0.25  # of the 32 starts that are the default
+    assert display.share_done(search(time_limit=8.0, starts=16)) == 0.5
+    assert display.share_done(search(seconds=9.0, time_limit=8.0)) == 1
+
+
+def test_the_line_is_drawn_and_wiped(screen):
+    with display.live(search()) as tick:
+        tick(search(time_limit=4.0))
+        assert "best 8   bound 6   gap 25.0%" in screen.getvalue()
+        tick(search(seconds=3.0, fun=7.0, time_limit=4.0))
+        assert "best 7" in screen.getvalue()
+    assert screen.getvalue().endswith("\x1b[2K")
+
+
+def test_quick_solves_stay_silent(screen):
+    with display.live(search()) as tick:
+        tick(search(seconds=0.9 * display.SHOW_AFTER))
+    assert screen.getvalue() == ""
+
+
+def test_the_line_is_wiped_after_an_interrupt(screen):
+    with pytest.raises(KeyboardInterrupt), display.live(search()) as tick:
+        tick(search())
+        raise KeyboardInterrupt
+    assert screen.getvalue().endswith("\x1b[2K")
+
+
+def test_nothing_without_a_terminal(capsys, rng):
+    assert display.terminal() is None
+    with display.live(search()) as tick:
+        tick(search())
+    result = dcra.minimize(rng.standard_normal((5, 6)), np.ones(5), seed=0, progress=True)
+    assert result.success
+    assert capsys.readouterr().err == ""
+
+
+def test_terminals(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=len, flush=lambda: None))
+    monkeypatch.setenv("TERM", "xterm")
+    assert display.terminal() is not None
+    monkeypatch.setenv("TERM", "dumb")
+    assert display.terminal() is None
+    monkeypatch.setattr(sys, "stderr", None)
+    assert display.terminal() is None
+
+
+def test_solve_ticks_the_line(screen, monkeypatch, rng):
+    """The driver calls the line while it waits."""
+    monkeypatch.setattr(display, "SHOW_AFTER", 0.0)
+    A, b = rng.standard_normal((40, 60)), rng.standard_normal(40)
+    result = dcra.minimize(A, b, method="dcra", starts=64, seed=0, progress=True)
+    assert result.success
+    assert screen.getvalue() == "" or "starts" in screen.getvalue()

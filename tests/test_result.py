@@ -1,0 +1,153 @@
+"""Results: frozen, picklable, printed in aligned lines, plain for JSON, drawn on demand."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from math import inf
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import dcra
+from dcra.plotting import picture_types, plot_comparison, save_history
+from dcra.result import BatchResult, Progress, Result, Status, relative_gap
+
+mpl.use("Agg")
+
+HISTORY = (Progress(0.001, 9.0, -inf), Progress(0.01, 9.0, 2.0), Progress(0.5, 8.0, 6.0))
+
+
+def make(**changes: Any) -> Result:
+    fields: dict[str, Any] = {
+        "x": np.array([1.0, -1.0, 1.0]),
+        "fun": 8.0,
+        "lower_bound": 6.0,
+        "status": Status.TIME_LIMIT,
+        "history": HISTORY,
+        "n_starts": 4,
+        "nit": 99,
+        "seconds": 0.75,
+        "seed": 3,
+        "method": "auto",
+    }
+    return Result(**fields | changes)
+
+
+def test_text_is_aligned():
+    assert str(make()).splitlines() == [
+        "   objective  8",
+        " lower bound  6  (gap 25.00%)",
+        "      status  time_limit: the time limit was reached; this is the best point so far",
+        "   variables  3, 2 of them up",
+        "        work  4 starts, 99 iterations, 0.75 s",
+        "      method  auto, seed 3",
+    ]
+    assert " lower bound  none" in str(make(lower_bound=-inf))
+
+
+def test_results_are_frozen():
+    with pytest.raises(FrozenInstanceError):
+        make().fun = 0.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("again", [lambda r: pickle.loads(pickle.dumps(r)), copy.deepcopy])
+def test_results_travel(again):
+    for result in (make(), dcra.minimize(np.eye(3), np.ones(3), seed=0)):
+        twin = again(result)
+        assert np.array_equal(twin.x, result.x)
+        assert twin.to_dict() == result.to_dict()
+        assert str(twin) == str(result)
+
+
+def test_dictionary_is_plain_json():
+    numbers = json.loads(json.dumps(make().to_dict(), allow_nan=False))
+    assert numbers["x"] == [1, -1, 1]
+    assert numbers["history"] == [[0.001, 9.0, None], [0.01, 9.0, 2.0], [0.5, 8.0, 6.0]]
+    assert numbers["status"] == "time_limit"
+    assert numbers["gap"] == 0.25
+    unbounded = make(lower_bound=-inf).to_dict()
+    assert unbounded["lower_bound"] is None
+    assert unbounded["gap"] is None
+
+
+def test_dictionary_of_a_real_solve(rng):
+    for A in (rng.standard_normal((4, 5)), rng.standard_normal((4, 5)).astype(np.float32)):
+        result = dcra.minimize(A, np.ones(4), seed=np.int64(5), domain="binary")
+        numbers = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+        assert numbers["fun"] == result.fun
+        assert numbers["seed"] == 5
+
+
+def test_gap():
+    assert relative_gap(8.0, 6.0, 0.0) == 0.25
+    assert relative_gap(8.0, 8.5, 0.0) == 0
+    assert relative_gap(8.0, 7.99, 0.1) == 0
+    assert relative_gap(8.0, -inf, 0.0) == inf
+    assert relative_gap(-8.0, -10.0, 0.0) == 0.25
+    assert relative_gap(0.0, 0.0, 0.0) == 0
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_has_its_words(status):
+    assert make(status=status).message
+    assert status == status.value
+    assert make(status=status).success
+
+
+def test_batches_print_in_one_line():
+    batch = BatchResult(np.ones((3, 2)), np.array([1.0, 2.0]), Status.CONVERGED, 1, 0.5, 0, "sweep")
+    assert str(batch) == "2 problems of 3 variables, mean objective 1.5, 0.5 s (converged)"
+    assert batch.message
+
+
+def test_plot_draws_objective_and_bound():
+    ax = make().plot()
+    assert [line.get_label() for line in ax.get_lines()][::2] == ["best objective", "lower bound"]
+    assert ax.get_xscale() == "log"
+    assert ax.get_lines()[0].get_ydata()[-1] == 8
+    assert ax.get_lines()[2].get_ydata()[-1] == 6
+    mpl.pyplot.close(ax.figure)
+
+
+def test_plot_into_given_axes():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    assert make(lower_bound=-inf, history=HISTORY[:1]).plot(ax) is ax
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["best objective"]
+    assert mpl.pyplot.get_fignums() == []
+
+
+def test_comparison_names_everything():
+    from matplotlib.figure import Figure
+
+    ax = plot_comparison({"flip": make(fun=9.0), "auto": make()}, {"floor": 5.0}, Figure().subplots())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["flip: 9", "auto: 8"]
+    assert [text.get_text() for text in ax.texts] == ["floor"]
+
+
+def test_pictures_in_files(tmp_path):
+    save_history(make(), tmp_path / "p.svg")
+    assert "<svg" in (tmp_path / "p.svg").read_text()
+    assert {".png", ".pdf", ".svg"} <= set(picture_types())
+
+
+def test_plot_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"plotting needs matplotlib: pip install 'dcra\[plot\]'"):
+        make().plot()
+
+
+@pytest.mark.parametrize("first", ["import dcra", "import dcra; dcra.minimize, dcra.losses, dcra.io"])
+def test_importing_is_light(first):
+    heavy = ["numba", "scipy.sparse.linalg", "rich", "click", "torch", "jax", "matplotlib", "sklearn"]
+    code = f"{first}; import sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
