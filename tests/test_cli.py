@@ -16,6 +16,7 @@ import pytest
 import dcra
 from dcra import api
 from dcra.cli import run
+from dcra.cli.outputs import WRITERS
 from dcra.cli.warmup import LARGE, ROWS, matrix
 from dcra.compiled import compile_problem
 from dcra.methods import METHODS
@@ -60,7 +61,7 @@ def test_json_is_one_object(capsys, file):
     problem = dcra.io.read(file, domain="binary")
     assert (code, err) == (0, "")
     assert answer["seed"] == 3
-    assert set(answer["x"]) == {0, 1}
+    assert set(answer["x"]) <= {0, 1}
     assert answer["fun"] == problem.objective(answer["x"]) == dcra.solve(problem, seed=3).fun
 
 
@@ -117,7 +118,7 @@ def test_pictures(capsys, file, tmp_path):
     ("arguments", "message"),
     [
         (["solve"], "Missing argument 'FILE'"),
-        (["solve", "FILE", "--speed"], "No such option '?:? --speed|No such option: --speed|No such option '--speed'"),
+        (["solve", "FILE", "--speed"], "No such option:? '?--speed"),
         (["solve", "FILE", "--starts", "many"], "'many' is not a valid integer"),
         (["sovle", "FILE"], "No such command 'sovle'"),
         (["solve", "nowhere.npz"], r"nowhere\.npz: no such file"),
@@ -161,7 +162,7 @@ def test_an_answer_that_cannot_be_saved_is_still_printed(capsys, file, tmp_path,
     def full(path: Path, result: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(__import__("dcra.cli.outputs").cli.outputs.WRITERS, ".json", full)
+    monkeypatch.setitem(WRITERS, ".json", full)
     code, out, err = outcome(capsys, "solve", file, "--json", "--output", str(tmp_path / "x.json"))
     assert code == 2
     assert json.loads(out)["success"]
@@ -223,14 +224,12 @@ def test_ctrl_c_prints_the_answer(tmp_path, form):
 
 
 def test_a_reader_that_goes_away(file):
-    code = "import sys; from dcra.cli import run; sys.stdout.write(' ' * 10**6); sys.exit(run(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "solve", file]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        err = process.stderr.read()
-    assert (process.returncode, err) == (1, b"")
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", "from dcra.cli import main; main()", "solve", file]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_info(capsys):
@@ -262,17 +261,18 @@ def test_info_and_help_import_nothing_heavy():
         assert done.stdout.splitlines()[-1] == "", arguments
 
 
-def test_warmup_tries_every_method(capsys, monkeypatch):
+def test_warmup_tries_everything(capsys, monkeypatch):
     tried = []
 
-    def minimize(A: Any, b: Any, *, method: str, **options: Any) -> None:
+    def minimize(A: Any, b: Any, *, method: str = "batch", **options: Any) -> None:
         tried.append((type(A).__name__, method))
 
     monkeypatch.setattr(api, "minimize", minimize)
+    monkeypatch.setattr(api, "minimize_batch", minimize)
     code, out, _ = outcome(capsys, "warmup")
     assert code == 0
     assert out.splitlines()[-1].startswith("compiled loops are ready")
-    assert tried == [(kind, method) for kind in ("ndarray", "csc_array") for method in METHODS]
+    assert tried == [(kind, name) for kind in ("ndarray", "csc_array") for name in (*METHODS, "batch")]
     assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
 
 
@@ -296,16 +296,19 @@ def test_demo(capsys, tmp_path, monkeypatch):
     assert all(len(line) <= 80 for line in out.replace(str(path), "").splitlines())
 
 
-def test_demo_without_matplotlib_or_a_place_for_its_picture(capsys, tmp_path, monkeypatch):
+def test_demo_says_why_there_is_no_picture(capsys, tmp_path, monkeypatch):
     from rich.console import Console
 
     from dcra import demo
 
-    demo.draw(Console(), [], str(tmp_path))
+    result = dcra.minimize(np.eye(2), np.ones(2), seed=0)
+    entries = [demo.Entry("auto", result.fun, result.seconds, "", result=result)]
+    demo.draw(Console(width=1000), entries, str(tmp_path / "nowhere" / "p.png"))
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
-    demo.draw(Console(), [], str(tmp_path))
-    out = capsys.readouterr().out
-    assert "pip install" in out
+    demo.draw(Console(width=1000), entries, str(tmp_path / "p.png"))
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("p.png: No such file or directory")
+    assert "No picture: matplotlib is not installed" in second
 
 
 def test_demo_is_interrupted(capsys, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 from math import inf
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from rich.console import Console
 
 import dcra
 from dcra import display
+from dcra.engines import Engine, Starts, State
 from dcra.portfolio import Limits
 
 
@@ -63,9 +65,13 @@ def test_quick_solves_stay_silent(screen):
 
 
 def test_the_line_is_wiped_after_an_interrupt(screen):
-    with pytest.raises(KeyboardInterrupt), display.live(search()) as tick:
-        tick(search())
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with display.live(search()) as tick:
+            tick(search())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert screen.getvalue().endswith("\x1b[2K")
 
 
@@ -88,10 +94,30 @@ def test_terminals(monkeypatch):
     assert display.terminal() is None
 
 
-def test_solve_ticks_the_line(screen, monkeypatch, rng):
-    """The driver calls the line while it waits."""
+def test_solve_draws_the_line_while_it_waits(screen, monkeypatch, rng):
+    drawn = threading.Event()
+
+    class Waiting(State):
+        done = False
+
+        def advance(self, work: int) -> None:
+            self.done = drawn.wait(100)
+
+        def candidates(self) -> Any:
+            return np.ones((1, 6))
+
+    class Wait(Engine):
+        name = "wait"
+
+        def start(self, compiled: Any, starts: Starts) -> State:
+            return Waiting()
+
+    def tick(self: Any, search: Any) -> None:
+        original(self, search)
+        drawn.set()
+
+    original = display._Line.tick
+    monkeypatch.setattr(display._Line, "tick", tick)
     monkeypatch.setattr(display, "SHOW_AFTER", 0.0)
-    A, b = rng.standard_normal((40, 60)), rng.standard_normal(40)
-    result = dcra.minimize(A, b, method="dcra", starts=64, seed=0, progress=True)
-    assert result.success
-    assert screen.getvalue() == "" or "starts" in screen.getvalue()
+    dcra.minimize(rng.standard_normal((5, 6)), np.ones(5), method=Wait(), starts=1, seed=0, progress=True)
+    assert "0 starts" in screen.getvalue()

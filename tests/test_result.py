@@ -109,7 +109,7 @@ def test_batches_print_in_one_line():
 
 def test_plot_draws_objective_and_bound():
     ax = make().plot()
-    assert [line.get_label() for line in ax.get_lines()][::2] == ["best objective", "lower bound"]
+    assert [line.get_label() for line in ax.get_lines()][::2] == ["best objective: 8", "lower bound: 6"]
     assert ax.get_xscale() == "log"
     assert ax.get_lines()[0].get_ydata()[-1] == 8
     assert ax.get_lines()[2].get_ydata()[-1] == 6
@@ -121,7 +121,7 @@ def test_plot_into_given_axes():
 
     ax = Figure().subplots()
     assert make(lower_bound=-inf, history=HISTORY[:1]).plot(ax) is ax
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["best objective"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["best objective: 8"]
     assert mpl.pyplot.get_fignums() == []
 
 

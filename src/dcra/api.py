@@ -5,21 +5,22 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from dcra._array import Array
+from dcra._array import Array, from_numpy
 from dcra._kernels import loading
 from dcra.compiled import compile_problem
 from dcra.engines.base import Engine, Host
 from dcra.enumeration import trivial
 from dcra.losses import Loss
 from dcra.methods import resolve
-from dcra.portfolio import Limits, Search, default_jobs, run
+from dcra.portfolio import Limits, Search, default_jobs, one_blas_thread, run
 from dcra.problem import Problem, Term
-from dcra.result import Progress, Result
+from dcra.result import BatchResult, Progress, Result, Status
 
 
 def minimize(
@@ -151,6 +152,75 @@ def solve(
 
     with live(search) as on_tick:
         return run(search, plan, label, on_tick)
+
+
+def minimize_batch(
+    A: Any,
+    B: Array,
+    loss: str | Loss = "l1",
+    *,
+    weights: float | Array | None = None,
+    domain: str = "spin",
+    linear: Array | None = None,
+    method: str | Engine = "auto",
+    time_limit: float | None = None,
+    starts: int | None = None,
+    seed: int | None = None,
+    n_jobs: int | None = None,
+) -> BatchResult:
+    """Minimise f(Ax - b) + c'x for every column b of B.
+
+    Parameters
+    ----------
+    A, loss, weights, domain, linear
+        As in `minimize`.
+    B : (r, k) array
+        Right-hand sides. Equal columns are solved once.
+    method : str or Engine
+        "auto" anneals many right-hand sides in lockstep; anything else solves them one after another.
+    time_limit : float, optional
+        Seconds for all of them.
+    starts : int, optional
+        Starts of each right-hand side; 4 by default.
+    seed, n_jobs
+        As in `solve`. The answers depend on the seed alone, whatever `n_jobs` is.
+
+    Returns
+    -------
+    BatchResult
+        With x of shape (n, k) and fun of shape (k,).
+    """
+    from dcra import many
+
+    begun = time.perf_counter()
+    limit, count = _positive("time_limit", time_limit), _count("starts", starts)
+    jobs = _count("n_jobs", n_jobs) or default_jobs()
+    chosen = secrets.randbits(32) if seed is None else _seed(seed)
+    label, _ = resolve(method)
+    problem = Problem([Term(loss, A, 0.0, 1.0 if weights is None else weights)], linear=linear, domain=domain)
+    rows = many.right_hand_sides(problem, B)
+    distinct, where = np.unique(rows, axis=0, return_inverse=True)
+
+    def stopped() -> bool:
+        return limit is not None and time.perf_counter() - begun >= limit
+
+    with one_blas_thread():
+        if label == "auto":
+            X = many.solve(problem, distinct, chosen, count or 4, jobs, stopped)
+        else:
+            one = partial(solve, method=method, starts=count, seed=chosen, n_jobs=n_jobs)
+            X = many.solve_each(problem, distinct, one, stopped)
+        fun = many.judge(problem, X, distinct)
+    inverse = where.reshape(-1)
+    return BatchResult(
+        x=from_numpy(np.ascontiguousarray(X[inverse].T), problem.like),
+        fun=fun[inverse],
+        status=Status.TIME_LIMIT if stopped() else Status.CONVERGED,
+        n_starts=(count or 4) * len(distinct),
+        seconds=time.perf_counter() - begun,
+        seed=chosen,
+        method=label,
+    )
 
 
 def _points(problem: Problem, x0: Any) -> Host | None:

@@ -26,6 +26,8 @@ from dcra.problem import Problem, Term
 from dcra.schedule import units_at
 
 EPS = float(np.finfo(np.float64).eps)
+KAPPA = 0.6
+"""Share of the curvature bound that the relaxation uses: at 1/2 a step on a quadratic is a reflection, for ever."""
 
 
 class Slopes(NamedTuple):
@@ -190,7 +192,7 @@ class _LoopBox:
         if refresh:
             state.refresh(model, self.tables.b, self.x, self.z)
         point = (model, self.x, self.z, self.columns, self.blocks, rest, self.rng, np.zeros(1))
-        sweep(*point, 0, sweeps, 0, 0.5, 0.0)
+        sweep(*point, 0, sweeps, 0, KAPPA, 0.0)
         return np.asarray(self.x, np.float64)
 
 
@@ -209,5 +211,7 @@ class _BlockBox:
             self.Z = self.compiled.residual(self.X)
         for _ in range(sweeps):
             order = self.rng.permutation(len(self.blocks))
-            self.X, self.Z = sweep_blocks(self.compiled, self.blocks, order, self.X, self.Z, 0.0, delta, 0.5)
-        return to_numpy(self.X)[0].astype(np.float64)
+            self.X, self.Z = sweep_blocks(
+                self.compiled, self.blocks, order, self.X, self.Z, 0.0, delta, KAPPA
+            )
+        return np.asarray(to_numpy(self.X)[0], np.float64)

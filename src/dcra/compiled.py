@@ -7,6 +7,7 @@ to be squared safely.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import frexp, inf
@@ -31,6 +32,8 @@ FAR = 1e30
 """Stands for infinity in tables: finite, so that 0 * FAR is 0."""
 
 Smoothing = float | tuple[float, ...]
+
+_building = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,14 +205,15 @@ class Compiled:
 
     def tables(self, dtype: Any = np.float64) -> Tables:
         """The arrays for compiled loops; built once per dtype."""
-        cache: dict[Any, Tables] = self.__dict__.setdefault("_tables", {})
         key = np.dtype(dtype)
-        if key not in cache:
-            cache[key] = _build_tables(self, key)
-        return cache[key]
+        with _building:
+            cache: dict[Any, Tables] = self.__dict__.setdefault("_tables", {})
+            if key not in cache:
+                cache[key] = _build_tables(self, key)
+            return cache[key]
 
 
-def compile_problem(problem: Problem, loops: bool | None = None) -> Compiled:
+def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool = False) -> Compiled:
     """Bring a problem into spin form; `loops` says whether compiled loops may be used (if they can)."""
     pieces: list[Piece] = []
     offset = problem.constant
@@ -227,7 +231,7 @@ def compile_problem(problem: Problem, loops: bool | None = None) -> Compiled:
         if problem.domain == "binary":  # A x - b = (A s - (2 b - A e)) / 2
             b = 2 * b - operator.row_sums
             argument = 0.5
-        if term.loss.separable:
+        if term.loss.separable and not keep_rows:
             operator, b, weight, lost = _without_zero_rows(operator, b, weight, term.loss, argument)
             offset += lost
         operator, b, scale = _moderate(operator, b, safe)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, namespace, to_numpy
-from dcra.compiled import Compiled
+from dcra._array import Array, from_numpy, is_array, namespace, to_numpy
+from dcra.compiled import Compiled, compile_problem
 from dcra.engines.base import Host, Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
-from dcra.problem import Problem
-from dcra.schedule import natural_units
+from dcra.problem import DOMAINS, Problem, Term
+from dcra.result import Result
+from dcra.schedule import natural_units, units_at
 
 CHUNK = 256
 """Right-hand sides that one array sweep carries."""
 
 SWEEPS = 60
+PASSES = 64
+HOT = 0.6
+GRAIN = 16
+"""Groups of right-hand sides that a thread takes at a time."""
+
 JUDGED_ENTRIES = 1 << 22
 """Residuals in memory at once while answers are judged."""
 
@@ -38,6 +45,31 @@ class Many:
         piece = compiled.pieces[0]
         shift = to_numpy(piece.b)
         return cls(compiled, B / piece.argument + shift)
+
+
+def solve_loops(many: Many, seed: int, starts: int, n_jobs: int, stop: Callable[[], bool]) -> Host:
+    """Spins (k, n) by annealing in lockstep, groups of right-hand sides on threads."""
+    from dcra._kernels.batch import LANES, batch, scratch
+
+    compiled = many.compiled
+    tables = compiled.tables(np.float32)
+    starts = min(starts, LANES)
+    B = np.ascontiguousarray(many.B / tables.scales[0], np.float32)
+    X = np.ones((len(B), compiled.n), np.float32)
+    F = np.full(len(B), np.inf, np.float32)
+    temperatures = _temperature(many) * np.append(np.linspace(HOT, 0.0, PASSES), [0.0, 0.0])
+    local = threading.local()
+
+    def work(lo: int, hi: int) -> None:
+        if stop():
+            return
+        if not hasattr(local, "scratch"):
+            local.scratch = scratch(compiled.n, B.shape[1], np.float32)
+        batch(tables.model, B, lo, hi, np.uint64(seed), starts, temperatures, X, F, local.scratch)
+
+    groups = -(-len(B) // (LANES // starts))
+    in_parallel(work, groups, n_jobs, GRAIN)
+    return X.astype(np.float64)
 
 
 def solve_arrays(many: Many, seed: int, starts: int, stop: Callable[[], bool]) -> Host:
@@ -62,6 +94,50 @@ def solve_arrays(many: Many, seed: int, starts: int, stop: Callable[[], bool]) -
     return answers
 
 
+def right_hand_sides(problem: Problem, B: Any) -> Host:
+    """B (r, k) as rows (k, r) in float64, or an error."""
+    r = problem.n_rows
+    host = to_numpy(B) if is_array(B) else np.asarray(B)
+    if host.dtype.kind not in "fiub":
+        raise TypeError(f"`B` must hold real numbers; got dtype {host.dtype}")
+    if host.ndim != 2 or host.shape[0] != r:
+        hint = " Did you mean `B.T`?" if host.ndim == 2 and host.shape[1] == r else ""
+        raise ValueError(
+            f"`B` must have shape ({r}, k), one right-hand side per column; got {host.shape}.{hint}"
+        )
+    if host.shape[1] == 0:
+        raise ValueError("`B` must have at least one column")
+    if not np.all(np.isfinite(host)):
+        raise ValueError("`B` must be finite; it holds NaN or infinite entries")
+    return np.ascontiguousarray(host.T, np.float64)
+
+
+def solve(problem: Problem, B: Host, seed: int, starts: int, n_jobs: int, stop: Callable[[], bool]) -> Host:
+    """Points (k, n) of the problem's domain for right-hand sides B (k, r)."""
+    compiled = compile_problem(problem, keep_rows=True)
+    if not compiled.pieces:
+        spins = np.where(to_numpy(compiled.c) > 0, -1.0, 1.0)[None].repeat(len(B), axis=0)
+    elif compiled.tabulated:
+        spins = solve_loops(Many.of(compiled, B), seed, starts, n_jobs, stop)
+    else:
+        spins = solve_arrays(Many.of(compiled, B), seed, starts, stop)
+    return spins if problem.domain == "spin" else (spins + 1) / 2
+
+
+def solve_each(
+    problem: Problem, B: Host, solve_one: Callable[[Problem], Result], stop: Callable[[], bool]
+) -> Host:
+    """Points (k, n), one right-hand side after another."""
+    term = problem.terms[0]
+    X = np.full((len(B), problem.n), DOMAINS[problem.domain][1])
+    for i, b in enumerate(B):
+        if stop():
+            break
+        one = Problem([Term(term.loss, term.A, b, term.weight)], linear=problem.linear, domain=problem.domain)
+        X[i] = to_numpy(solve_one(one).x)
+    return X
+
+
 def judge(problem: Problem, X: Host, B: Host) -> Host:
     """F of each row of X (k, n) for its own right-hand side in B (k, r), in float64."""
     term = problem.terms[0]
@@ -79,11 +155,18 @@ def judge(problem: Problem, X: Host, B: Host) -> Host:
 
 def _typical(many: Many) -> Compiled:
     """The problem with one of its right-hand sides, to take units from."""
-    from dataclasses import replace
-
     piece = many.compiled.pieces[0]
     b = from_numpy(many.B[len(many.B) // 2], many.compiled.like)
     return replace(many.compiled, pieces=(replace(piece, b=b),))
+
+
+def _temperature(many: Many) -> float:
+    """The unit of temperature: what a flip changes at random points of some right-hand sides."""
+    rng = np.random.default_rng(0)
+    rows = rng.choice(len(many.B), min(16, len(many.B)), replace=False)
+    signs = np.where(rng.random((rows.size, many.compiled.n)) < 0.5, -1.0, 1.0)
+    Z = many.compiled.pieces[0].operator.apply(from_numpy(signs, many.compiled.like))
+    return units_at(many.compiled, to_numpy(Z) - many.B[rows]).rho
 
 
 def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> tuple[Array, Array]:

@@ -7,6 +7,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dcra.result import Progress
+
 if TYPE_CHECKING:
     from dcra.result import Result
 
@@ -16,14 +18,17 @@ SIZE = (6.4, 3.8)
 
 
 def plot_history(result: Result, ax: Any = None) -> Any:
-    """Objective and lower bound over time, as steps. Returns the axes."""
+    """Objective and lower bound over time, as steps, and the gap between them. Returns the axes."""
     ax = _axes() if ax is None else ax
-    draw_objective(ax, result, "best objective", BLUE)
-    rows = [(row.seconds, row.lower_bound) for row in result.history if row.lower_bound > -inf]
+    draw_objective(ax, result, f"best objective: {result.fun:.6g}", BLUE)
+    end = Progress(result.seconds, result.fun, result.lower_bound)
+    rows = [row for row in (*result.history, end) if row.lower_bound > -inf]
     if rows:
-        times, bounds = zip(*rows, (result.seconds, result.lower_bound), strict=True)
-        ax.step(times, bounds, where="post", label="lower bound", color=ORANGE, linestyle="--")
-    ax.set_title(f"{result.method}: {result.fun:.6g} ({result.status.value})")
+        times, values, bounds = zip(*rows, strict=True)
+        label = f"lower bound: {result.lower_bound:.6g}"
+        ax.step(times, bounds, where="post", label=label, color=ORANGE, linestyle="--")
+        ax.fill_between(times, bounds, values, step="post", color=BLUE, alpha=0.06, linewidth=0)
+    ax.set_title(f"method {result.method}, {result.status.value.replace('_', ' ')}")
     return _finished(ax, [result])
 
 
@@ -84,6 +89,7 @@ def _finished(ax: Any, results: list[Result]) -> Any:
     first = min(result.history[0].seconds for result in results if result.history)
     if first > 0 and max(result.seconds for result in results) / first > 20:
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
     ax.set(xlabel="seconds", ylabel="objective")
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)

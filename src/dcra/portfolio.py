@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,7 +28,14 @@ CHUNK_SECONDS = 0.002
 BOUND_SHARE = 0.1
 """Share of a time limit that the lower bound may take."""
 
+WINDOW = 8
+"""Tasks under way or waiting when starts are counted: the same at any number of jobs."""
+
+TICK = 0.1
 CALLBACK_INTERVAL = 0.05
+SLACK = 1e-5
+"""An estimated objective this much above the best, relatively, is not worth judging."""
+
 TINY = 1e-9
 """Differences below this share of |F(ones)| are rounding."""
 
@@ -67,12 +74,12 @@ class Outcome(NamedTuple):
 
 
 class Plan(Protocol):
-    """Which tasks come next. Tasks of one generation do not see each other's outcomes."""
+    """Which task comes next."""
 
     exact: bool
 
-    def generation(self, search: Search) -> list[Task]:
-        """The next tasks; none ends the search."""
+    def next(self, search: Search) -> Task | None:
+        """The next task; None when there is none, or none before an outcome is known."""
         ...
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
@@ -164,17 +171,11 @@ class Repeat:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    def generation(self, search: Search) -> list[Task]:
-        if not search.affords(self.engine.setup_work(search.compiled)):
-            return []
-        size = self.engine.batch(search.compiled)
-        tasks = []
-        for _ in range(8):
-            count = int(min(size, search.starts_left))
-            if count <= 0:
-                break
-            tasks.append(Task(self.engine, next_starts(search, count)))
-        return tasks
+    def next(self, search: Search) -> Task | None:
+        count = int(min(self.engine.batch(search.compiled), search.starts_left))
+        if count <= 0 or not search.affords(self.engine.setup_work(search.compiled)):
+            return None
+        return Task(self.engine, next_starts(search, count))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         """Starts do not depend on each other."""
@@ -186,13 +187,13 @@ class Exhaust:
     exact = True
 
     def __init__(self) -> None:
-        self.given = False
+        self.segment = 0
 
-    def generation(self, search: Search) -> list[Task]:
-        if self.given:
-            return []
-        self.given = True
-        return [Task(Enumerate(), Starts(search.seed, i, 1)) for i in range(SEGMENTS)]
+    def next(self, search: Search) -> Task | None:
+        if self.segment == SEGMENTS:
+            return None
+        self.segment += 1
+        return Task(Enumerate(), Starts(search.seed, self.segment - 1, 1))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         """Nothing to learn: every point is visited."""
@@ -243,25 +244,58 @@ def first_answer(search: Search) -> None:
 
 
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
-    problem = search.compiled.problem
+    """Keep a window of tasks running.
+
+    Without a time limit outcomes are taken in the order of the tasks and the window has a fixed width, so
+    that what a task knows does not depend on the number of jobs. With one, whatever is done first is taken.
+    """
+    timed = search.limits.time_limit is not None
+    width = search.limits.n_jobs if timed else WINDOW
+    pending: deque[tuple[Task, Future[Outcome]]] = deque()
     with ThreadPoolExecutor(search.limits.n_jobs, thread_name_prefix="dcra") as pool:
         try:
             bound = None if plan.exact else pool.submit(raise_bound, search)
-            while not search.halted() and (tasks := plan.generation(search)):
-                futures = [pool.submit(carry_out_task, search, task) for task in tasks]
-                for task, future in zip(tasks, futures, strict=True):
-                    absorb(search, plan, task, wait(future, search, on_tick))
-                    if search.status is not None:
-                        return  # what later tasks have so far depends on the number of jobs
-                if bound is not None and (bound.done() or search.limits.time_limit is None):
-                    search.bound(rounded_up(problem, wait(bound, search, on_tick)))
+            while True:
+                while len(pending) < width and not search.halted() and (task := plan.next(search)):
+                    pending.append((task, pool.submit(carry_out_task, search, task)))
+                if not pending:
+                    break
+                task, future = take(pending, search, on_tick, in_order=not timed)
+                absorb(search, plan, task, future.result())
+                if bound is not None and (bound.done() or not timed):
+                    accept_bound(search, bound, on_tick)
                     bound = None
+                if search.status is not None:
+                    return  # what later tasks have so far depends on the number of jobs
             if bound is not None:
-                search.bound(rounded_up(problem, wait(bound, search, on_tick)))
+                accept_bound(search, bound, on_tick)
             if plan.exact and not search.halted():
                 search.bound(search.fun)
         finally:
             search.halt.set()
+
+
+def take(
+    pending: deque[tuple[Task, Future[Outcome]]],
+    search: Search,
+    on_tick: Callable[[Search], None] | None,
+    in_order: bool,
+) -> tuple[Task, Future[Outcome]]:
+    """The oldest task, or the first that is done; returns when its outcome is there."""
+    candidates = [pending[0][1]] if in_order else [future for _, future in pending]
+    while not wait(candidates, timeout=TICK, return_when=FIRST_COMPLETED).done:
+        if on_tick is not None:
+            on_tick(search)
+    found = next(pair for pair in pending if pair[1].done())
+    pending.remove(found)
+    return found
+
+
+def accept_bound(search: Search, bound: Future[float], on_tick: Callable[[Search], None] | None) -> None:
+    while not wait([bound], timeout=TICK).done:
+        if on_tick is not None:
+            on_tick(search)
+    search.bound(rounded_up(search.compiled.problem, bound.result()))
 
 
 def carry_out_task(search: Search, task: Task) -> Outcome:
@@ -298,22 +332,14 @@ def raise_bound(search: Search) -> float:
 
 
 def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
-    fun = search.offer(outcome.spins)
-    search.nit += outcome.state.steps
-    if outcome.state.done:
+    state = outcome.state
+    fun = state.estimate()
+    if fun is None or fun <= search.fun + SLACK * abs(search.fun):  # worth a judgement in float64
+        fun = search.offer(outcome.spins)
+    search.nit += state.steps
+    if state.done:
         search.finished += task.starts.count
         plan.learn(search, task, outcome, fun)
-
-
-def wait(future: Future[Any], search: Search, on_tick: Callable[[Search], None] | None) -> Any:
-    """The future's result, with a tick now and then for a progress display."""
-    if on_tick is None:
-        return future.result()
-    while True:
-        try:
-            return future.result(timeout=0.1)
-        except NotYet:
-            on_tick(search)
 
 
 def report(search: Search, method: str) -> Result:

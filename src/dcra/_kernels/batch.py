@@ -5,6 +5,7 @@ all, and what remains is arithmetic on rows of LANES numbers.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -152,7 +153,7 @@ def _keep(x, best_x, loss, linear, best):
                 best_x[j, lane] = x[j, lane]
 
 
-def scratch(n, r, dtype):
+def scratch(n: int, r: int, dtype: Any) -> tuple[Any, ...]:
     """Work space of one thread."""
     x, best_x, z = np.zeros((n, LANES), dtype), np.zeros((n, LANES), dtype), np.zeros((r, LANES), dtype)
     loss, linear, best, new, dx = (np.zeros(LANES, dtype) for _ in range(5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -20,19 +21,30 @@ def warmup(quiet: bool) -> None:
     A first solve otherwise spends some seconds on it; under a short time limit it would rather do without
     compiled loops.
     """
-    from dcra.api import minimize
-    from dcra.methods import METHODS
-
     begin = time.perf_counter()
     for storage in ("dense", "sparse"):
-        for method in METHODS:
+        for name, solve in tasks(storage).items():
             start = time.perf_counter()
-            A = matrix(storage, SMALL if method == "enumerate" else LARGE)
-            minimize(A, np.ones(ROWS), method=method, starts=1, seed=0, n_jobs=1)
+            solve()
             if not quiet:
-                click.echo(f"{storage:<8}{method:<14}{time.perf_counter() - start:6.1f} s")
+                click.echo(f"{storage:<8}{name:<14}{time.perf_counter() - start:6.1f} s")
     if not quiet:
         click.echo(f"compiled loops are ready ({time.perf_counter() - begin:.1f} s)")
+
+
+def tasks(storage: str) -> dict[str, Callable[[], Any]]:
+    """Small solves that need, all together, every loop: one for each method, and a batch."""
+    from dcra import api
+    from dcra.methods import METHODS
+
+    def one(method: str) -> Callable[[], Any]:
+        A = matrix(storage, SMALL if method == "enumerate" else LARGE)
+        return lambda: api.minimize(A, np.ones(ROWS), method=method, starts=1, seed=0, n_jobs=1)
+
+    def batch() -> Any:
+        return api.minimize_batch(matrix(storage, LARGE), np.eye(ROWS), starts=1, seed=0)
+
+    return {method: one(method) for method in METHODS} | {"batch": batch}
 
 
 def matrix(storage: str, n: int) -> Any:

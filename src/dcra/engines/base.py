@@ -43,6 +43,10 @@ class State(ABC):
     def candidates(self) -> Host:
         """The spins these starts stand for now, (count, n) on the host."""
 
+    def estimate(self) -> float | None:
+        """The objective of the best candidate up to rounding, where it is known without a pass over A."""
+        return None
+
     @property
     def steps(self) -> int:
         """Iterations made so far, over all starts."""

@@ -84,7 +84,7 @@ class DCRA(Engine):
 
     @classmethod
     def paper(cls, **options: Any) -> DCRA:
-        """The paper's constants (m=5 as by default, rho=1, sigma=1.2), measured ones for what it leaves open."""
+        """The paper's constants (m=5, rho=1, sigma=1.2), and measured ones for what it leaves open."""
         settings: dict[str, Any] = {
             "rho_init": 1.0,
             "rho_growth": 1.2,

@@ -17,7 +17,8 @@ from dcra.schedule import Units
 KAPPA = 0.5
 PATIENCE = 2.0
 CAUTION = 1.0
-COLD = 0.1
+HOT, COLD = 0.55, 0.1
+"""First and last temperature, in units of what slopes of typical size change when one variable flips."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +31,16 @@ class Descent(Engine):
         Smoothing of the sweeps, and the unit of temperature.
     sweeps : int
         0 leaves the start where it is.
-    cooling : int
-        Entries of A that the annealing may touch.
+    passes : int
+        Passes of annealing from there.
     hot : float
-        Its first temperature, in units; the last is COLD.
-    pace : float
-        Entries of A that one pass of annealing is expected to touch.
+        Its first temperature, in units.
     """
 
     units: Units
     sweeps: int
-    cooling: float
-    hot: float
-    pace: float
+    passes: int
+    hot: float = HOT
 
     name: ClassVar[str] = "descent"
     needs: ClassVar[frozenset[str]] = frozenset({"table"})
@@ -75,7 +73,6 @@ class DescentState(State):
         self.score = np.zeros(3)
         self.model = self.tables.smoothed(engine.units.delta)
         self.swept = self.passed = 0
-        self.passes = int(np.clip(engine.cooling / engine.pace, 1, 200_000)) if engine.cooling > 0 else 0
         self.rest = np.zeros(n, np.int64)
         self.rho = np.zeros(1)
         runs = self.columns.size if isinstance(self.model.A, Dense) else -(-self.columns.size // 64)
@@ -114,20 +111,20 @@ class DescentState(State):
         measure(self.model, self.x, self.z, self.score)
         self.best = self.x.copy()
         engine = self.engine
-        self.temperatures = engine.units.rho * np.linspace(engine.hot, COLD, max(1, self.passes))
+        self.temperatures = engine.units.rho * np.linspace(engine.hot, COLD, engine.passes)
         self.memory = memory(self.compiled.n)
-        self._phase = self._cool if self.passes else self._flip
+        self._phase = self._cool if engine.passes else self._flip
 
     def _cool(self, work: int) -> None:
         from dcra._kernels.anneal import anneal
 
-        done = self.cool_work / self.passed if self.passed else self.engine.pace
-        count = int(min(self.passes - self.passed, max(1.0, work / max(done, 1.0))))
+        pace = self.cool_work / self.passed if self.passed else 2.0 * self.compiled.work_per_pass
+        count = int(min(self.engine.passes - self.passed, max(1.0, work / max(pace, 1.0))))
         ladder = self.temperatures[self.passed : self.passed + count]
         point = (self.model, self.x, self.z, self.score, self.best)
         self.cool_work += anneal(*point, self.rng, ladder, self.memory, CAUTION)
         self.passed += count
-        if self.passed >= self.passes:
+        if self.passed >= self.engine.passes:
             self._end_cooling()
 
     def _end_cooling(self) -> None:
@@ -148,6 +145,9 @@ class DescentState(State):
     @property
     def done(self) -> bool:
         return self._done
+
+    def estimate(self) -> float | None:
+        return self.compiled.value_scale * float(self.score[2]) + self.compiled.offset if self._done else None
 
     @property
     def steps(self) -> int:

@@ -28,8 +28,8 @@ SPREAD = 0.1
 class Sweep(Engine):
     """Sweeps over the columns while rho takes x from the inside of the box to its corners.
 
-    rho is steered after every sweep so that the mean of x_j^2 follows sqrt(sweep / sweeps): the penalty has no
-    scale to be tuned.
+    rho is steered after every sweep so that the mean of x_j^2 follows sqrt(sweep / sweeps): the penalty has
+    no scale to be tuned.
 
     Parameters
     ----------
