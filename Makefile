@@ -16,7 +16,7 @@ demo: $(VENV)/.installed
 	$(BIN)/dcra demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -98,11 +98,11 @@ def standard_error(values: Array) -> Array:
 
 def print_table(title: str, values: Array, levels: Sequence[float]) -> None:
     print(f"\n{title}")
-    print(f"{'outliers':<26}" + "".join(f"{level:>15.0%}" for level in levels))
+    print(f"{'outliers':<26}" + "".join(f"{level:>16.0%}" for level in levels))
     mean, error = values.mean(axis=-1), standard_error(values)
     for name, row, errors in zip(METHODS, mean, error, strict=True):
         cells = (f"{v:.3f} +- {e:.3f}" for v, e in zip(row, errors, strict=True))
-        print(f"{name:<26}" + "".join(f"{cell:>15}" for cell in cells))
+        print(f"{name:<26}" + "".join(f"{cell:>16}" for cell in cells))
 
 
 def draw(path: str, shares: Array, levels: Sequence[float]) -> None:

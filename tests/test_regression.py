@@ -133,14 +133,14 @@ def test_intercept_lowers_the_objective_step_by_step(rng, loss, domain, kind):
     assert float(f.value(u)) == pytest.approx(model.result_.fun)
     best = min(best_value(f, X @ w - y) for w in all_points(6, domain))
     assert model.lower_bound_ <= best * (1 + 1e-9)
-    assert best <= model.result_.fun * (1 + 1e-9)
+    assert best <= model.result_.fun * (1 + 1e-4)
     if kind == "dense" and losses.as_loss(loss).convex:
         assert model.result_.fun <= 1.05 * best
 
 
 def best_value(loss, u):
-    """The least value over all intercepts, by a fine grid and the kinks."""
-    grid = np.concatenate([-u, np.linspace(-u.max(), -u.min(), 2000)])
+    """The least value over all intercepts, to 1e-4: kinks, mean, middle and a fine grid."""
+    grid = np.concatenate([-u, [-u.mean()], np.linspace(-u.max(), -u.min(), 2001)])
     return float(np.min(loss.value(u + grid[:, None])))
 
 
@@ -154,7 +154,8 @@ def test_best_intercept_beats_a_grid(rng, loss, offset, weighted):
     data = Data(None, -u, weight, loss, "spin")
     found = data.value(u + best_intercept(data, u, 0.0))
     grid = np.concatenate([-u, np.linspace(-u.max(), -u.min(), 5001)])
-    assert found <= min(data.value(u + c) for c in grid) * (1 + 1e-12)
+    kinked_at_zero = isinstance(loss, losses.L1 | losses.Quantile | losses.CappedL1)
+    assert found <= min(data.value(u + c) for c in grid) * (1 + (1e-12 if kinked_at_zero else 1e-7))
 
 
 def test_best_intercept_of_equal_residuals_is_exact():
@@ -225,7 +226,7 @@ def test_other_number_types(rng, dtype):
         model = BinaryRegressor(fit_intercept=fit_intercept, random_state=0).fit(X, X @ w)
         np.testing.assert_array_equal(model.coef_, w)
         assert model.coef_.dtype == np.float64
-        assert model.result_.fun == 0
+        assert model.result_.fun == pytest.approx(0, abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -352,7 +353,7 @@ def test_bad_data_are_explained(rng):
         BinaryRegressor("linf").fit(X, y, sample_weight=np.ones(30))
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         model.fit(X, y, sample_weight=-np.ones(30))
-    with pytest.raises(ValueError, match="sample_weight.shape"):
+    with pytest.raises(ValueError, match=r"sample_weight.shape == \(4,\), expected \(30,\)"):
         model.fit(X, y, sample_weight=np.ones(4))
     with pytest.raises(NotFittedError, match="not fitted yet"):
         BinaryRegressor().outliers(X, y)

@@ -181,7 +181,7 @@ def minimize_batch(
     time_limit : float, optional
         Seconds for all of them.
     starts : int, optional
-        Starts of each right-hand side; 4 by default.
+        Starts of each right-hand side; by default 4, or 1 where there are very many.
     seed, n_jobs
         As in `solve`. The answers depend on the seed alone, whatever `n_jobs` is.
 
@@ -201,22 +201,19 @@ def minimize_batch(
     rows = many.right_hand_sides(problem, B)
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
-    def stopped() -> bool:
-        return limit is not None and time.perf_counter() - begun >= limit
-
+    stop = many.Stop(None if limit is None else limit - (time.perf_counter() - begun))
     with one_blas_thread():
         if label == "auto":
-            X = many.solve(problem, distinct, chosen, count or 4, jobs, stopped)
+            X = many.solve(problem, distinct, chosen, count, jobs, stop)
         else:
             one = partial(solve, method=method, starts=count, seed=chosen, n_jobs=n_jobs)
-            X = many.solve_each(problem, distinct, one, stopped)
+            X = many.solve_each(problem, distinct, one, stop)
         fun = many.judge(problem, X, distinct)
     inverse = where.reshape(-1)
     return BatchResult(
         x=from_numpy(np.ascontiguousarray(X[inverse].T), problem.like),
         fun=fun[inverse],
-        status=Status.TIME_LIMIT if stopped() else Status.CONVERGED,
-        n_starts=(count or 4) * len(distinct),
+        status=stop.why or Status.CONVERGED,
         seconds=time.perf_counter() - begun,
         seed=chosen,
         method=label,

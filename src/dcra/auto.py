@@ -1,7 +1,7 @@
 """Method "auto": enumeration where that is quick, a portfolio of descents otherwise.
 
-A descent is sweeps to a corner of the box, annealing from there, and flips to the end. The first is short; its
-successors are granted twice as much work each, up to a share of the whole budget, so that there is a good
+A descent is sweeps to a corner of the box, annealing from there, and flips to the end. The first is short;
+its successors are granted twice as much work each, up to a share of the whole budget, so that there is a good
 answer early and a slow, careful search later. Scales of smoothing and temperature follow the best answer.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from dcra._array import from_numpy, to_numpy
+from dcra._kernels import loading
 from dcra.compiled import Compiled
 from dcra.engines.base import Host
 from dcra.engines.descent import HOT, Descent, DescentState
 from dcra.enumeration import enumerable
 from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_starts
-from dcra.schedule import Units, units_at
+from dcra.schedule import Units, natural_units, units_at
 
 FIRST_GRANT = 64
 """Passes over A granted to the first descent of a timed search."""
@@ -84,14 +85,13 @@ class Portfolio:
         if state.swept:
             self.sweep_cost = max(0.05, state.sweep_work / (state.swept * entries))
         self.speed = state.total_work / max(outcome.seconds, 1e-6)
+        loading.remember()
         if self.units is None or fun <= search.fun:
             self.units = self._units_at(outcome.spins)
 
     def _scout(self, search: Search) -> Task:
         """The first descent, whose scales come from a random point; it begins at the user's point if any."""
-        rng = np.random.default_rng((search.seed, 0))
-        rough = self._units_at(np.where(rng.random((1, self.compiled.n)) < 0.5, -1.0, 1.0))
-        units = Units(tuple(0.5 * d for d in rough.delta), rough.rho)
+        units = natural_units(self.compiled)
         starts = next_starts(search, 1)
         sweeps = MIN_SWEEPS if starts.points is None else 0
         return Task(Descent(units, sweeps, MIN_PASSES, HOT if starts.points is None else GENTLE), starts)

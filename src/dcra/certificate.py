@@ -27,7 +27,7 @@ from dcra.schedule import units_at
 
 EPS = float(np.finfo(np.float64).eps)
 KAPPA = 0.6
-"""Share of the curvature bound that the relaxation uses: at 1/2 a step on a quadratic is a reflection, for ever."""
+"""Share of the curvature bound in a step: at 1/2, steps on a quadratic are reflections, and never settle."""
 
 
 class Slopes(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,18 @@ from dcra.engines.base import Host, Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
 from dcra.problem import DOMAINS, Problem, Term
-from dcra.result import Result
+from dcra.result import Result, Status
 from dcra.schedule import natural_units, units_at
 
 CHUNK = 256
 """Right-hand sides that one array sweep carries."""
 
 SWEEPS = 60
-PASSES = 64
+BUDGET = 3_000_000_000
+"""Entries of A touched for all right-hand sides together, when nothing else is asked for."""
+
+MIN_PASSES, FEW_PASSES, MAX_PASSES = 30, 60, 300
+STARTS = 4
 HOT = 0.6
 GRAIN = 16
 """Groups of right-hand sides that a thread takes at a time."""
@@ -47,17 +53,39 @@ class Many:
         return cls(compiled, B / piece.argument + shift)
 
 
-def solve_loops(many: Many, seed: int, starts: int, n_jobs: int, stop: Callable[[], bool]) -> Host:
+class Stop:
+    """Whether to end early; called by all threads, it remembers why."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        self.end = inf if time_limit is None else time.perf_counter() + time_limit
+        self.why: Status | None = None
+
+    def __call__(self) -> bool:
+        if self.why is None and time.perf_counter() >= self.end:
+            self.why = Status.TIME_LIMIT
+        return self.why is not None
+
+
+def effort(k: int, entries: int, starts: int | None) -> tuple[int, int]:
+    """Starts and passes for each of k right-hand sides: several starts unless they would all be hasty."""
+    several = starts or STARTS
+    passes = BUDGET // (k * entries * several)
+    if starts is None and passes < FEW_PASSES:
+        several, passes = 1, passes * several
+    return several, int(np.clip(passes, MIN_PASSES, MAX_PASSES))
+
+
+def solve_loops(many: Many, seed: int, starts: int | None, n_jobs: int, stop: Stop) -> Host:
     """Spins (k, n) by annealing in lockstep, groups of right-hand sides on threads."""
     from dcra._kernels.batch import LANES, batch, scratch
 
     compiled = many.compiled
     tables = compiled.tables(np.float32)
-    starts = min(starts, LANES)
+    starts, passes = effort(len(many.B), compiled.work_per_pass, starts and min(starts, LANES))
     B = np.ascontiguousarray(many.B / tables.scales[0], np.float32)
     X = np.ones((len(B), compiled.n), np.float32)
     F = np.full(len(B), np.inf, np.float32)
-    temperatures = _temperature(many) * np.append(np.linspace(HOT, 0.0, PASSES), [0.0, 0.0])
+    temperatures = _temperature(many) * np.append(np.linspace(HOT, 0.0, passes), [0.0, 0.0])
     local = threading.local()
 
     def work(lo: int, hi: int) -> None:
@@ -68,11 +96,11 @@ def solve_loops(many: Many, seed: int, starts: int, n_jobs: int, stop: Callable[
         batch(tables.model, B, lo, hi, np.uint64(seed), starts, temperatures, X, F, local.scratch)
 
     groups = -(-len(B) // (LANES // starts))
-    in_parallel(work, groups, n_jobs, GRAIN)
+    in_parallel(work, groups, n_jobs, GRAIN, stop)
     return X.astype(np.float64)
 
 
-def solve_arrays(many: Many, seed: int, starts: int, stop: Callable[[], bool]) -> Host:
+def solve_arrays(many: Many, seed: int, starts: int, stop: Stop) -> Host:
     """Spins (k, n) by block sweeps and best-improvement flips, a chunk of right-hand sides at a time."""
     compiled = many.compiled
     delta = natural_units(_typical(many)).delta
@@ -112,7 +140,7 @@ def right_hand_sides(problem: Problem, B: Any) -> Host:
     return np.ascontiguousarray(host.T, np.float64)
 
 
-def solve(problem: Problem, B: Host, seed: int, starts: int, n_jobs: int, stop: Callable[[], bool]) -> Host:
+def solve(problem: Problem, B: Host, seed: int, starts: int | None, n_jobs: int, stop: Stop) -> Host:
     """Points (k, n) of the problem's domain for right-hand sides B (k, r)."""
     compiled = compile_problem(problem, keep_rows=True)
     if not compiled.pieces:
@@ -120,13 +148,11 @@ def solve(problem: Problem, B: Host, seed: int, starts: int, n_jobs: int, stop: 
     elif compiled.tabulated:
         spins = solve_loops(Many.of(compiled, B), seed, starts, n_jobs, stop)
     else:
-        spins = solve_arrays(Many.of(compiled, B), seed, starts, stop)
+        spins = solve_arrays(Many.of(compiled, B), seed, starts or STARTS, stop)
     return spins if problem.domain == "spin" else (spins + 1) / 2
 
 
-def solve_each(
-    problem: Problem, B: Host, solve_one: Callable[[Problem], Result], stop: Callable[[], bool]
-) -> Host:
+def solve_each(problem: Problem, B: Host, solve_one: Callable[..., Result], stop: Stop) -> Host:
     """Points (k, n), one right-hand side after another."""
     term = problem.terms[0]
     X = np.full((len(B), problem.n), DOMAINS[problem.domain][1])
@@ -134,7 +160,11 @@ def solve_each(
         if stop():
             break
         one = Problem([Term(term.loss, term.A, b, term.weight)], linear=problem.linear, domain=problem.domain)
-        X[i] = to_numpy(solve_one(one).x)
+        left = stop.end - time.perf_counter()
+        result = solve_one(one, time_limit=None if left == inf else max(left, 1e-3))
+        X[i] = to_numpy(result.x)
+        if result.status is Status.INTERRUPTED:
+            stop.why = result.status
     return X
 
 
@@ -218,9 +248,13 @@ def _residual(compiled: Compiled, X: Array, B: Array) -> Array:
     return compiled.pieces[0].operator.apply(X) - B
 
 
-def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain: int) -> None:
-    """work(lo, hi) over ranges of `grain`, on threads."""
+def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain: int, stop: Stop) -> None:
+    """work(lo, hi) over ranges of `grain`, on threads; Ctrl-C ends it early."""
     with ThreadPoolExecutor(n_jobs, thread_name_prefix="dcra") as pool:
         ranges = [(lo, min(lo + grain, count)) for lo in range(0, count, grain)]
-        for future in [pool.submit(work, lo, hi) for lo, hi in ranges]:
-            future.result()
+        futures = [pool.submit(work, lo, hi) for lo, hi in ranges]
+        try:
+            for future in futures:
+                future.result()
+        except KeyboardInterrupt:
+            stop.why = Status.INTERRUPTED

@@ -216,13 +216,15 @@ def next_starts(search: Search, count: int) -> Starts:
 def run(search: Search, plan: Plan, method: str, on_tick: Callable[[Search], None] | None = None) -> Result:
     """Carry out a plan within the limits of a search."""
     with one_blas_thread():
-        first_answer(search)
         try:
+            first_answer(search)
             carry_out(search, plan, on_tick)
         except KeyboardInterrupt:
             search.stop(Status.INTERRUPTED)
-    if search.status is None:
-        search.status = Status.TIME_LIMIT if search.seconds_left <= 0 else Status.CONVERGED
+            if search.spins is None:
+                search.offer(np.ones(search.compiled.n))
+    if search.status is None:  # a plan also ends where no further task fits into the time left
+        search.status = Status.CONVERGED if search.starts_left <= 0 else Status.TIME_LIMIT
     return report(search, method)
 
 
@@ -235,10 +237,11 @@ def first_answer(search: Search) -> None:
     z = compiled.residual_at_zero
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
-    search.offer(np.where(g > 0, -1.0, 1.0))
+    down = np.where(g > 0, -1.0, 1.0)
+    search.offer(np.stack([down, -down]))  # the step may overshoot so far that its opposite is better
     if search.points is not None:
         search.offer(search.points)
-    passes = 2 + (0 if search.points is None else len(search.points))
+    passes = 3 + (0 if search.points is None else len(search.points))
     search.rate = passes * compiled.work_per_pass / max(search.limits.clock() - begin, 1e-9)
     search.bound(rounded_up(problem, trivial_bound(problem)))
 

@@ -146,7 +146,6 @@ class BatchResult:
     x: Array
     fun: np.ndarray[Any, Any]
     status: Status
-    n_starts: int
     seconds: float
     seed: int
     method: str

@@ -14,15 +14,11 @@ from dcra._array import from_numpy, to_numpy
 from dcra.compiled import Compiled, Piece
 from dcra.losses import TableLoss
 
-QUICK_SWEEPS = 20
-SETUP_PASSES = 4 * QUICK_SWEEPS + 60
-"""Passes over A that finding the units takes, with the norm of A for good measure."""
-
 WIDENING = 1.2
 """Natural delta in units of mean residual over typical slope."""
 
-DELTA_FLOOR = 1e-3
-"""delta is at least this share of what a random point would suggest: exact fits have no residual."""
+ANSWER_SHARE = 0.5
+"""Residuals of a good answer, as a guess, in units of those of a random point."""
 
 
 class Units(NamedTuple):
@@ -33,24 +29,10 @@ class Units(NamedTuple):
 
 
 def natural_units(compiled: Compiled) -> Units:
-    """Units from the residuals of two quick block-sweep answers."""
-    from dcra.engines.block import blocks_of, first_penalty, steered, sweep
-
-    rng = np.random.default_rng(0)
-    signs = np.where(rng.random((2, compiled.n)) < 0.5, -1.0, 1.0)
-    Z = compiled.residual(from_numpy(signs, compiled.like))
-    units = units_at(compiled, to_numpy(Z))
-    start = from_numpy(rng.uniform(-0.1, 0.1, signs.shape), compiled.like)
-    X, Z = start, compiled.residual(start)
-    blocks = blocks_of(compiled)
-    rho = first_penalty(compiled, blocks, units.delta, len(signs))
-    for s in range(QUICK_SWEEPS):
-        X, Z = sweep(compiled, blocks, rng.permutation(len(blocks)), X, Z, rho, units.delta, 0.5)
-        rho = steered(rho, X, (s + 1) / QUICK_SWEEPS)
-    rounded = from_numpy(np.where(to_numpy(X) >= 0, 1.0, -1.0), compiled.like)
-    found = units_at(compiled, to_numpy(compiled.residual(rounded)))
-    delta = tuple(max(d, DELTA_FLOOR * r) for d, r in zip(found.delta, units.delta, strict=True))
-    return Units(delta, found.rho)
+    """Units guessed from a random point; a better point gives better ones, by `units_at`."""
+    signs = np.where(np.random.default_rng(0).random((1, compiled.n)) < 0.5, -1.0, 1.0)
+    found = units_at(compiled, to_numpy(compiled.residual(from_numpy(signs, compiled.like))))
+    return Units(tuple(ANSWER_SHARE * d for d in found.delta), found.rho)
 
 
 def units_at(compiled: Compiled, Z: np.ndarray[Any, Any]) -> Units:

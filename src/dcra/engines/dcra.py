@@ -12,7 +12,7 @@ from dcra._array import Array, device_of, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled, Smoothing
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.operators import norm_estimate
-from dcra.schedule import SETUP_PASSES, natural_units
+from dcra.schedule import natural_units
 
 
 class Iterate(NamedTuple):
@@ -107,10 +107,10 @@ class DCRA(Engine):
         return cls.paper(**(settings | options))
 
     def batch(self, compiled: Compiled) -> int:
-        return int(np.clip(2_000_000 // compiled.work_per_pass, 1, 16))
+        return int(np.clip(200_000 // compiled.work_per_pass, 1, 16))
 
     def setup_work(self, compiled: Compiled) -> int:
-        return SETUP_PASSES * compiled.work_per_pass
+        return 70 * compiled.work_per_pass  # the norm of A, by power iteration
 
     def start(self, compiled: Compiled, starts: Starts) -> DcraState:
         V = np.stack(

@@ -18,7 +18,7 @@ from dcra.compiled import Compiled, Smoothing
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.engines.block import WIDTH, blocks_of, first_penalty, steered
 from dcra.engines.block import sweep as sweep_blocks
-from dcra.schedule import SETUP_PASSES, natural_units
+from dcra.schedule import natural_units
 
 SPREAD = 0.1
 """Starts are uniform in [-SPREAD, SPREAD]."""
@@ -67,7 +67,7 @@ class Sweep(Engine):
         return 1 if self.compiles(compiled) else int(np.clip(4_000_000 // compiled.work_per_pass, 1, 16))
 
     def setup_work(self, compiled: Compiled) -> int:
-        return SETUP_PASSES * compiled.work_per_pass
+        return 20 * compiled.work_per_pass  # units, and the norms of the blocks
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         engine = self
