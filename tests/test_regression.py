@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import runpy
 import subprocess
@@ -81,7 +82,7 @@ def test_equals_brute_force(rng, loss, domain):
 def test_planted_weights_are_recovered(rng, domain, fit_intercept):
     offset = 7.0 if fit_intercept else 0.0
     X, y, w, _ = make_data(rng, rows=160, n=40, domain=domain, offset=offset)
-    model = BinaryRegressor(domain=domain, fit_intercept=fit_intercept, random_state=0).fit(X, y)
+    model = BinaryRegressor(domain=domain, fit_intercept=fit_intercept, starts=4, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.coef_, w)
     assert model.intercept_ == pytest.approx(offset, abs=0.3)
     assert model.predict(X).shape == (160,)
@@ -387,6 +388,14 @@ def test_apps_import_is_lazy():
     assert dcra.apps.regression.BinaryRegressor is BinaryRegressor
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = dcra.apps.nothing
+
+
+def test_docstring_example():
+    from dcra.apps import regression
+
+    tried = doctest.testmod(regression)
+    assert tried.attempted > 0
+    assert tried.failed == 0
 
 
 def test_example_runs(tmp_path, capsys):

@@ -102,7 +102,7 @@ def test_every_status_has_its_words(status):
 
 
 def test_batches_print_in_one_line():
-    batch = BatchResult(np.ones((3, 2)), np.array([1.0, 2.0]), Status.CONVERGED, 1, 0.5, 0, "sweep")
+    batch = BatchResult(np.ones((3, 2)), np.array([1.0, 2.0]), Status.CONVERGED, 0.5, 0, "sweep")
     assert str(batch) == "2 problems of 3 variables, mean objective 1.5, 0.5 s (converged)"
     assert batch.message
 

@@ -28,6 +28,9 @@ SAFE_EXPONENT = {"float64": 128, "float32": 16}
 SAFE_VALUE_EXPONENT = 64
 """Values of F between 2^-64 and 2^64 are left as they are: within the reach of float32 tables."""
 
+LANE = 32
+"""Short columns of the tables are padded to a multiple of this."""
+
 FAR = 1e30
 """Stands for infinity in tables: finite, so that 0 * FAR is 0."""
 
@@ -96,12 +99,13 @@ class Tables(NamedTuple):
 
     model: Model
     b: np.ndarray[Any, Any]
+    n_rows: int
     scales: tuple[float, ...]
     units: tuple[float, ...]
 
     def residual(self, z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """`Compiled.residual` from the loops' own z."""
-        return np.asarray(z * np.repeat(self.scales, np.diff(self.model.rows.start)))
+        return np.asarray(z * np.repeat(self.scales, np.diff(self.model.rows.start)))[..., : self.n_rows]
 
     def smoothed(self, delta: Smoothing) -> Model:
         """The model smoothed as `Piece.smoothed` would be."""
@@ -316,7 +320,8 @@ def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
     ]
     total = sum(p.operator.entries for p in compiled.pieces)
     dense = total > 0.1 * compiled.n * compiled.n_rows
-    store = _dense_store(compiled, scales, dtype) if dense else _sparse_store(compiled, scales, dtype)
+    pad = _padding(compiled, dtype) if dense else 0
+    store = _dense_store(compiled, scales, dtype, pad) if dense else _sparse_store(compiled, scales, dtype)
     b = [to_numpy(p.b) / s for p, s in zip(compiled.pieces, scales, strict=True)]
     rows = [_table_row(p, s) for p, s in zip(compiled.pieces, scales, strict=True)]
     weights = None
@@ -328,21 +333,28 @@ def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
                 for p, size in zip(compiled.pieces, sizes, strict=True)
             ]
         )
+        weights = np.append(weights, np.ones(pad))
     model = build(
         store,
         np.asarray([row for _, row in rows]).reshape(-1, 5),
         c=None if compiled.c is None else to_numpy(compiled.c),
-        start=[0, *(p.where.stop for p in compiled.pieces)],
+        start=[0, *(p.where.stop + pad for p in compiled.pieces)],
         kind=[kind for kind, _ in rows],
         weight=weights,
         n_rows=compiled.n_rows,
     )
-    stacked = np.concatenate([*b, np.empty(0)]).astype(dtype)
+    stacked = np.concatenate([*b, np.zeros(pad)]).astype(dtype)
     units = tuple(
         (p.weight if isinstance(p.weight, float) and p.weight > 0 else 1.0) * s * s
         for p, s in zip(compiled.pieces, scales, strict=True)
     )
-    return Tables(model, stacked, tuple(scales), units)
+    return Tables(model, stacked, compiled.n_rows, tuple(scales), units)
+
+
+def _padding(compiled: Compiled, dtype: np.dtype[Any]) -> int:
+    """Rows of zeros that let short columns fill whole vectors of the processor; their loss is 0."""
+    single = len(compiled.pieces) == 1 and isinstance(compiled.pieces[0].loss, TableLoss)
+    return -compiled.n_rows % LANE if single and dtype == np.float32 and compiled.n_rows < 8 * LANE else 0
 
 
 def _table_row(p: Piece, scale: float) -> tuple[int, list[float]]:
@@ -368,12 +380,13 @@ def _exact_row(p: Piece, a: float) -> tuple[int, list[float]]:
     return TABLE, [1 / k if k > 0 else FAR, k, e, lo, hi]
 
 
-def _dense_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any]) -> Dense:
-    if len(compiled.pieces) == 1 and scales[0] == 1:
+def _dense_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any], pad: int) -> Dense:
+    if len(compiled.pieces) == 1 and scales[0] == 1 and pad == 0:
         A = compiled.pieces[0].operator.A
         if isinstance(A, np.ndarray) and A.dtype == dtype and A.T.flags.c_contiguous:
             return Dense(A.T)
-    cols = np.empty((compiled.n, compiled.n_rows), dtype)
+    cols = np.empty((compiled.n, compiled.n_rows + pad), dtype)
+    cols[:, compiled.n_rows :] = 0
     for p, scale in zip(compiled.pieces, scales, strict=True):
         A = p.operator.A
         source = A.toarray() if isinstance(p.operator, SparseMatrix) else A

@@ -82,7 +82,8 @@ def solve_loops(many: Many, seed: int, starts: int | None, n_jobs: int, stop: St
     compiled = many.compiled
     tables = compiled.tables(np.float32)
     starts, passes = effort(len(many.B), compiled.work_per_pass, starts and min(starts, LANES))
-    B = np.ascontiguousarray(many.B / tables.scales[0], np.float32)
+    B = np.zeros((len(many.B), tables.b.size), np.float32)
+    B[:, : tables.n_rows] = many.B / tables.scales[0]
     X = np.ones((len(B), compiled.n), np.float32)
     F = np.full(len(B), np.inf, np.float32)
     temperatures = _temperature(many) * np.append(np.linspace(HOT, 0.0, passes), [0.0, 0.0])

@@ -88,7 +88,7 @@ class Plan(Protocol):
 
 @dataclass
 class Search:
-    """The state of one solve; written by the main thread only."""
+    """The state of one solve; written by the main thread, but for `chunk`."""
 
     compiled: Compiled
     limits: Limits
@@ -105,6 +105,7 @@ class Search:
     nit: int = 0
     rate: float = 1e9
     compile_seconds: float = 0.0
+    chunk: int = 0  # the work that a task did in its last CHUNK_SECONDS: where the next may begin
     status: Status | None = None
     halt: threading.Event = field(default_factory=threading.Event)
     _told: float = -inf
@@ -306,11 +307,12 @@ def carry_out_task(search: Search, task: Task) -> Outcome:
     clock = search.limits.clock
     entered = clock()
     state = task.engine.start(search.compiled, task.starts)
-    work = search.compiled.work_per_pass
+    work = search.chunk or search.compiled.work_per_pass
     while not state.done and not search.halted():
         begin = clock()
         state.advance(work)
         work = paced(work, clock() - begin)
+    search.chunk = work
     return Outcome(state.candidates(), state, clock() - entered)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, namespace, to_numpy
+from dcra._array import Array, device_of, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.engines.block import WIDTH, blocks_of
@@ -138,4 +138,4 @@ class _LikelyFlips:
 
 
 def _identity(size: int, like: Array) -> Array:
-    return namespace(like).eye(size, dtype=like.dtype)
+    return namespace(like).eye(size, dtype=like.dtype, device=device_of(like))
