@@ -12,14 +12,19 @@ import numpy as np
 from dcra._array import from_numpy, to_numpy
 from dcra._kernels import loading
 from dcra.compiled import Compiled
-from dcra.engines.base import Host
-from dcra.engines.descent import HOT, Descent, DescentState
+from dcra.engines.base import State
+from dcra.engines.polished import Polished, PolishedState
+from dcra.engines.sweep import CoordinateState, Sweep
 from dcra.enumeration import enumerable
+from dcra.polish.anneal import Anneal, AnnealState
 from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_starts
 from dcra.schedule import Units, natural_units, units_at
 
 FIRST_GRANT = 64
 """Passes over A granted to the first descent of a timed search."""
+
+SHORTEST = 2e-3
+"""Seconds below which a descent of a timed search would be mostly overhead."""
 
 FULL_SHARE = 1 / 8
 """Share of a timed search that one descent may take."""
@@ -31,8 +36,8 @@ SWEEP_SHARE = 0.5
 """Share of a descent's work that goes into sweeps; the rest into annealing."""
 
 MIN_SWEEPS, MIN_PASSES, MAX_PASSES = 20, 50, 500_000
-GENTLE = 0.3
-"""First temperature, in units, of the annealing from a point that the user gave."""
+HOT, GENTLE, COLD = 0.55, 0.3, 0.1
+"""First temperatures after sweeps and at a point that the user gave, and the last, in units of `Anneal`."""
 
 COPY_SECONDS = 4e-9
 """Time per entry to lay out A for the compiled loops."""
@@ -62,6 +67,7 @@ class Portfolio:
         self.sweep_cost = 1.5  # passes over A per sweep
         self.pace = 0.1 * compiled.work_per_pass  # entries of A per pass of annealing
         self.speed = 0.0  # entries of A per second and worker
+        self.wait = 0.0  # seconds until a worker takes up a task
 
     def next(self, search: Search) -> Task | None:
         if search.starts_left <= 0:
@@ -71,30 +77,37 @@ class Portfolio:
         grant = self._grant(search)
         starts = next_starts(search, 1)
         if starts.points is not None:
-            return Task(Descent(self.units, 0, self._passes(grant), GENTLE), starts)
+            return Task(self._annealing(self.units, self._passes(grant), GENTLE), starts)
         sweeps = int(SWEEP_SHARE * grant / (self.sweep_cost * self.compiled.work_per_pass))
         passes = self._passes((1 - SWEEP_SHARE) * grant)
-        return Task(Descent(self.units, max(MIN_SWEEPS, sweeps), passes), starts)
+        return Task(self._descent(self.units, max(MIN_SWEEPS, sweeps), passes), starts)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        state = outcome.state
-        assert isinstance(state, DescentState)
-        entries = self.compiled.work_per_pass
-        if state.passed:
-            self.pace = max(state.cool_work / state.passed, 1e-4 * entries)
-        if state.swept:
-            self.sweep_cost = max(0.05, state.sweep_work / (state.swept * entries))
-        self.speed = state.total_work / max(outcome.seconds, 1e-6)
-        loading.remember()
+        for state in stages(outcome.state):
+            if isinstance(state, AnnealState):
+                self.pace = max(state.pace, 1e-4 * self.compiled.work_per_pass)
+            elif isinstance(state, CoordinateState):
+                self.sweep_cost = max(0.05, state.work / (state.steps * self.compiled.work_per_pass))
+        self.speed = outcome.state.work / max(outcome.seconds, 1e-6)
+        self.wait = 0.5 * outcome.seconds
         if self.units is None or fun <= search.fun:
-            self.units = self._units_at(outcome.spins)
+            z = self.compiled.residual(from_numpy(outcome.spins, self.compiled.like))
+            self.units = units_at(self.compiled, to_numpy(z))
+        loading.remember()
 
     def _scout(self, search: Search) -> Task:
-        """The first descent, whose scales come from a random point; it begins at the user's point if any."""
+        """The first descent, on rough scales; it begins at the user's point if there is one."""
         units = natural_units(self.compiled)
         starts = next_starts(search, 1)
-        sweeps = MIN_SWEEPS if starts.points is None else 0
-        return Task(Descent(units, sweeps, MIN_PASSES, HOT if starts.points is None else GENTLE), starts)
+        if starts.points is not None:
+            return Task(self._annealing(units, MIN_PASSES, GENTLE), starts)
+        return Task(self._descent(units, MIN_SWEEPS, MIN_PASSES), starts)
+
+    def _descent(self, units: Units, sweeps: int, passes: int) -> Polished:
+        return Polished(Sweep(sweeps, units.delta), self._annealing(units, passes, HOT))
+
+    def _annealing(self, units: Units, passes: int, hot: float) -> Anneal:
+        return Anneal(passes, hot, COLD, units.rho)
 
     def _grant(self, search: Search) -> float:
         """Entries of A that the next descent may touch."""
@@ -102,14 +115,17 @@ class Portfolio:
         if limit is None:
             return float(PASSES_PER_START * self.compiled.work_per_pass)
         full = FULL_SHARE * self.speed * limit * search.limits.n_jobs
-        left = self.speed * max(search.seconds_left, 0.0)
-        grant = min(self.grant, full, left)
+        left = self.speed * max(search.seconds_left - self.wait, 0.0)
+        grant = min(max(self.grant, self.speed * SHORTEST), full, left)
         self.grant *= 2
         return grant
 
     def _passes(self, work: float) -> int:
         return int(np.clip(work / self.pace, MIN_PASSES, MAX_PASSES))
 
-    def _units_at(self, spins: Host) -> Units:
-        z = self.compiled.residual(from_numpy(spins, self.compiled.like))
-        return units_at(self.compiled, to_numpy(z))
+
+def stages(state: State) -> list[State]:
+    """The states that a state is made of."""
+    if isinstance(state, PolishedState):
+        return [state.first, *([state.second] if state.second else [])]
+    return [state]

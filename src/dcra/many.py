@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -17,6 +17,7 @@ from dcra.compiled import Compiled, compile_problem
 from dcra.engines.base import Host, Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
+from dcra.portfolio import workers
 from dcra.problem import DOMAINS, Problem, Term
 from dcra.result import Result, Status
 from dcra.schedule import natural_units, units_at
@@ -251,11 +252,11 @@ def _residual(compiled: Compiled, X: Array, B: Array) -> Array:
 
 def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain: int, stop: Stop) -> None:
     """work(lo, hi) over ranges of `grain`, on threads; Ctrl-C ends it early."""
-    with ThreadPoolExecutor(n_jobs, thread_name_prefix="dcra") as pool:
-        ranges = [(lo, min(lo + grain, count)) for lo in range(0, count, grain)]
-        futures = [pool.submit(work, lo, hi) for lo, hi in ranges]
-        try:
-            for future in futures:
-                future.result()
-        except KeyboardInterrupt:
-            stop.why = Status.INTERRUPTED
+    ranges = [(lo, min(lo + grain, count)) for lo in range(0, count, grain)]
+    futures = [workers(n_jobs).submit(work, lo, hi) for lo, hi in ranges]
+    try:
+        for future in futures:
+            future.result()
+    except KeyboardInterrupt:
+        stop.why = Status.INTERRUPTED
+        wait(futures)

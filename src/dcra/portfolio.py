@@ -25,6 +25,7 @@ from dcra.result import Progress, Result, Status, relative_gap
 
 DEFAULT_STARTS = 32
 CHUNK_SECONDS = 0.002
+MAX_CHUNK = 1 << 40
 BOUND_SHARE = 0.1
 """Share of a time limit that the lower bound may take."""
 
@@ -32,6 +33,9 @@ WINDOW = 8
 """Tasks under way or waiting when starts are counted: the same at any number of jobs."""
 
 TICK = 0.1
+SHORTEST_BOUNDED = 0.05
+"""Seconds below which the search takes all the time, and the bound that is free must do."""
+
 CALLBACK_INTERVAL = 0.05
 SLACK = 1e-5
 """An estimated objective this much above the best, relatively, is not worth judging."""
@@ -254,29 +258,35 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
     that what a task knows does not depend on the number of jobs. With one, whatever is done first is taken.
     """
     timed = search.limits.time_limit is not None
-    width = search.limits.n_jobs if timed else WINDOW
+    width = search.limits.n_jobs + 1 if timed else WINDOW  # no worker waits for the next task
+    pool = workers(search.limits.n_jobs)
     pending: deque[tuple[Task, Future[Outcome]]] = deque()
-    with ThreadPoolExecutor(search.limits.n_jobs, thread_name_prefix="dcra") as pool:
-        try:
-            bound = None if plan.exact else pool.submit(raise_bound, search)
-            while True:
-                while len(pending) < width and not search.halted() and (task := plan.next(search)):
-                    pending.append((task, pool.submit(carry_out_task, search, task)))
-                if not pending:
-                    break
-                task, future = take(pending, search, on_tick, in_order=not timed)
-                absorb(search, plan, task, future.result())
-                if bound is not None and (bound.done() or not timed):
-                    accept_bound(search, bound, on_tick)
-                    bound = None
-                if search.status is not None:
-                    return  # what later tasks have so far depends on the number of jobs
-            if bound is not None:
+    bound: Future[float] | None = None
+    bounded = plan.exact or search.seconds_left < SHORTEST_BOUNDED
+    try:
+        while True:
+            while len(pending) < width and not search.halted() and (task := plan.next(search)):
+                pending.append((task, pool.submit(carry_out_task, search, task)))
+            if not pending:
+                break
+            task, future = take(pending, search, on_tick, in_order=not timed)
+            absorb(search, plan, task, future.result())
+            if search.status is not None:
+                return  # what later tasks have so far depends on the number of jobs
+            if not bounded and bound is None:
+                bound = pool.submit(raise_bound, search)
+            if bound is not None and (bound.done() or not timed):
                 accept_bound(search, bound, on_tick)
-            if plan.exact and not search.halted():
-                search.bound(search.fun)
-        finally:
-            search.halt.set()
+                bound, bounded = None, True
+        if not bounded:
+            bound = bound or pool.submit(raise_bound, search)
+            accept_bound(search, bound, on_tick)
+        if plan.exact and not search.halted():
+            search.bound(search.fun)
+    finally:
+        search.halt.set()
+        under_way: list[Future[Any]] = [future for _, future in pending]
+        wait([*under_way, bound] if bound else under_way)
 
 
 def take(
@@ -319,7 +329,7 @@ def carry_out_task(search: Search, task: Task) -> Outcome:
 def paced(work: int, seconds: float) -> int:
     """The work that would have taken CHUNK_SECONDS, changing by a factor of two at most."""
     factor = CHUNK_SECONDS / max(seconds, 1e-6)
-    return max(1, int(work * min(2.0, max(0.5, factor))))
+    return min(MAX_CHUNK, max(1, int(work * min(2.0, max(0.5, factor)))))
 
 
 def raise_bound(search: Search) -> float:
@@ -365,6 +375,16 @@ def report(search: Search, method: str) -> Result:
         tiny=search.tiny,
         compile_seconds=search.compile_seconds,
     )
+
+
+@cache
+def workers(n_jobs: int) -> ThreadPoolExecutor:
+    """Threads that outlive a solve: starting them takes as long as a small problem."""
+    return ThreadPoolExecutor(n_jobs, thread_name_prefix="dcra")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
+    os.register_at_fork(after_in_child=workers.cache_clear)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
+from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from dcra.certificate import DualStage
 from dcra.compiled import compile_problem
 from dcra.losses import L1, Loss
 from dcra.problem import Problem, Term
-from dcra.result import Result
+from dcra.result import Result, Status
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -84,16 +85,23 @@ def alternate(data: Data, time_limit: float | None, options: dict[str, Any]) -> 
     intercept, bound = relaxed(data, RELAXED_SHARE * limit)
     x0: Any = None
     path: list[float] = []
-    while True:
+    for _ in range(MAX_ROUNDS):
         share = None if limit == inf else max(0.5 * (end - time.perf_counter()), 1e-3)
         result = solve(data.problem(intercept), x0=x0, time_limit=share, **options)
         path.append(result.fun)
         u = np.asarray(data.X @ np.asarray(result.x, np.float64)) - data.y
         better = best_intercept(data, u, intercept)
-        if better == intercept or len(path) >= 2 * MAX_ROUNDS - 1 or time.perf_counter() >= end:
+        if better == intercept:
             return Fitted(result, intercept, min(bound, result.fun), path)
         path.append(data.value(u + better))
         x0, intercept = result.x, better
+        if time.perf_counter() >= end:
+            break
+    # The last intercept came after the last solve, whose verdict is not about it.
+    status = Status.CONVERGED if time.perf_counter() < end else Status.TIME_LIMIT
+    bound = min(bound, path[-1])
+    result = replace(result, fun=path[-1], lower_bound=bound, status=status)
+    return Fitted(result, intercept, bound, path)
 
 
 def best_intercept(data: Data, u: Vector, current: float) -> float:
@@ -142,7 +150,7 @@ def relaxed(data: Data, seconds: float) -> tuple[float, float]:
     stage = DualStage(compiled)
     end = time.perf_counter() + seconds
     while not stage.done and stage.rounds < MAX_RELAXED_ROUNDS and time.perf_counter() < end:
-        stage.advance(2 * stage.SWEEPS * compiled.work_per_pass)
+        stage.advance((2 if seconds < inf else 2 * stage.SWEEPS) * compiled.work_per_pass)
     shift = 0.0 if stage.point is None else reach * float(stage.point[-1])
     least_at_zero = data.loss.positive and float(data.loss.value(np.zeros(1))) == 0
     return middle + shift, stage.bound if loss is data.loss and least_at_zero else -inf

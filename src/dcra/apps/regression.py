@@ -66,8 +66,8 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     coef_ : (n_features,) array
     intercept_ : float
     result_ : Result
-        Of the last binary solve. Its objective is that of the fitted model; its status and lower bound hold
-        for the fitted intercept.
+        Of the last binary solve. Its objective is that of the fitted model; "optimal" and the lower bound are
+        meant for the fitted intercept.
     lower_bound_ : float
         No weights, with whatever intercept if one is fitted, have a smaller objective.
     objective_path_ : list of float

@@ -17,15 +17,13 @@ Host = np.ndarray[Any, Any]
 class Starts:
     """Starts number `first`, `first + 1`, ... of a seed.
 
-    Whatever is random in start i depends on (seed, i) alone. `points` (count, n) holds given initial spins,
-    `free` the indices of the variables that a relaxation may let go of, all of them by default.
+    Whatever is random in start i depends on (seed, i) alone. `points` (count, n) holds given initial spins.
     """
 
     seed: int
     first: int
     count: int
     points: Host | None = None
-    free: Host | None = None
 
 
 class State(ABC):
@@ -51,6 +49,11 @@ class State(ABC):
     def steps(self) -> int:
         """Iterations made so far, over all starts."""
         return 0
+
+    @property
+    def work(self) -> float:
+        """Entries of A touched so far; 0 where that is not counted."""
+        return 0.0
 
 
 class Engine(ABC):

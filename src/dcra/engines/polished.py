@@ -28,27 +28,36 @@ class Polished(Engine):
 
 
 class PolishedState(State):
+    """`second` is None until `first` is done."""
+
     def __init__(self, engine: Polished, compiled: Compiled, starts: Starts) -> None:
         self.engine, self.compiled, self.starts = engine, compiled, starts
-        self.state = engine.first.start(compiled, starts)
-        self.polishing = False
-        self._steps = 0
+        self.first = engine.first.start(compiled, starts)
+        self.second: State | None = None
 
     def advance(self, work: int) -> None:
-        self.state.advance(work)
-        if self.state.done and not self.polishing:
-            self._steps = self.state.steps
-            points = replace(self.starts, points=self.state.candidates())
-            self.state = self.engine.second.start(self.compiled, points)
-            self.polishing = True
+        if self.second is not None:
+            self.second.advance(work)
+            return
+        self.first.advance(work)
+        if self.first.done:
+            points = replace(self.starts, points=self.first.candidates())
+            self.second = self.engine.second.start(self.compiled, points)
 
     @property
     def done(self) -> bool:
-        return self.polishing and self.state.done
+        return self.second is not None and self.second.done
 
     @property
     def steps(self) -> int:
-        return self._steps + (0 if self.polishing else self.state.steps)
+        return self.first.steps + (self.second.steps if self.second else 0)
+
+    @property
+    def work(self) -> float:
+        return self.first.work + (self.second.work if self.second else 0.0)
+
+    def estimate(self) -> float | None:
+        return self.second.estimate() if self.second else None
 
     def candidates(self) -> Host:
-        return self.state.candidates()
+        return (self.second or self.first).candidates()

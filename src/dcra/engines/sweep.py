@@ -146,6 +146,7 @@ class CoordinateState(State):
         runs = compiled.n if isinstance(self.model.A, Dense) else -(-compiled.n // 64)
         self.columns, self.blocks = np.arange(compiled.n), np.arange(runs)
         self.current = -1
+        self._work = 0.0
         self._next_start()
 
     def _next_start(self) -> None:
@@ -161,6 +162,7 @@ class CoordinateState(State):
         self.rho = np.zeros(1)
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
         refresh(self.model, self.b, self.x, self.z)
+        self._work += self.compiled.work_per_pass
 
     def advance(self, work: int) -> None:
         from dcra._kernels import sweep as kernel
@@ -170,7 +172,7 @@ class CoordinateState(State):
         engine = self.engine
         last = min(engine.sweeps, self.sweep + max(1, work // (2 * self.compiled.work_per_pass)))
         point = (self.model, self.x, self.z, self.columns, self.blocks, self.rest, self.rng, self.rho)
-        kernel.sweep(*point, self.sweep, last, engine.sweeps, engine.kappa, 1.0)
+        self._work += kernel.sweep(*point, self.sweep, last, engine.sweeps, engine.kappa, PATIENCE)
         self.sweep = last
         self.out[self.current] = np.where(self.x >= 0, 1.0, -1.0)
         if last == engine.sweeps:
@@ -184,9 +186,16 @@ class CoordinateState(State):
     def steps(self) -> int:
         return min(self.current, self.starts.count) * self.engine.sweeps + self.sweep
 
+    @property
+    def work(self) -> float:
+        return self._work
+
     def candidates(self) -> Host:
         return self.out
 
+
+PATIENCE = 2.0
+"""Sweeps for which a variable rests that would overshoot its corner by one."""
 
 REFRESH = 50
 """Block sweeps between two exact recomputations of the residual."""

@@ -14,24 +14,30 @@ from dcra.polish.points import PointState
 from dcra.schedule import units_at
 
 CAUTION = 1.0
+"""How soon a hopeless flip is looked at again; infinite for plain Metropolis."""
+
+SKIPPING = 8
+"""Passing over a variable without looking takes as long as touching this many entries of A."""
 
 
 @dataclass(frozen=True)
 class Anneal(Engine):
-    """Metropolis flips while the temperature falls linearly.
+    """Metropolis flips while the temperature falls linearly, then one-flip descent.
 
     Parameters
     ----------
     passes : int
         Passes over the variables, each at its own temperature.
     hot, cold : float
-        First and last temperature, in units of the change that slopes of typical size make when one
-        variable flips.
+        First and last temperature, in units of what slopes of typical size change when one variable flips.
+    unit : float, optional
+        That unit; measured at the start by default.
     """
 
     passes: int = 1000
     hot: float = 0.6
     cold: float = 0.1
+    unit: float | None = None
 
     name: ClassVar[str] = "anneal"
     needs: ClassVar[frozenset[str]] = frozenset({"table"})
@@ -41,6 +47,8 @@ class Anneal(Engine):
             raise ValueError(f"`passes` must be at least 1; got {self.passes}")
         if not self.hot >= self.cold > 0:
             raise ValueError(f"`hot` >= `cold` > 0 must hold; got {self.hot!r} and {self.cold!r}")
+        if self.unit is not None and not self.unit > 0:
+            raise ValueError(f"`unit` must be positive; got {self.unit!r}")
 
     def start(self, compiled: Compiled, starts: Starts) -> AnnealState:
         return AnnealState(self, compiled, starts)
@@ -49,36 +57,49 @@ class Anneal(Engine):
 class AnnealState(PointState):
     def __init__(self, engine: Anneal, compiled: Compiled, starts: Starts) -> None:
         self.engine = engine
-        self.pass_work = float(2 * compiled.work_per_pass)
+        self.passed = 0  # of the current start
+        self.annealing_work = 0.0  # of all starts, flips at the end apart
         super().__init__(compiled, starts)
 
     def prepare(self) -> None:
         engine = self.engine
-        unit = units_at(self.compiled, self.tables.residual(self.z)).rho
+        unit = engine.unit or units_at(self.compiled, self.tables.residual(self.z)).rho
         self.temperatures = unit * np.linspace(engine.hot, engine.cold, engine.passes)
         self.memory = memory(self.compiled.n)
-        self.best = self.x.copy()
-        self.passed = 0
+        self.order = np.arange(self.compiled.n)
         self.cursor = np.zeros(2, np.int64)
+        self.passed = 0
+
+    @property
+    def pace(self) -> float:
+        """Entries of A that a pass has touched so far, in the mean."""
+        known = self._steps > 0
+        return max(1.0, self.annealing_work / self._steps) if known else 2.0 * self.compiled.work_per_pass
 
     def search(self, work: int) -> bool:
-        from dcra._kernels.anneal import anneal
-        from dcra._kernels.flip import flip
-        from dcra._kernels.state import measure, refresh
-
-        point = (self.model, self.x, self.z, self.score)
         if self.passed < self.engine.passes:
-            count = int(min(self.engine.passes - self.passed, max(1, work / self.pass_work)))
-            ladder = self.temperatures[self.passed : self.passed + count]
-            done = anneal(*point, self.best, self.rng, ladder, self.memory, CAUTION)
-            self.pass_work = max(0.5 * (self.pass_work + done / count), 1.0)
-            self.passed += count
-            self._steps += count
-            if self.passed == self.engine.passes:
-                self.x[:] = self.best
-                refresh(self.model, self.b, self.x, self.z)
-                measure(self.model, self.x, self.z, self.score)
+            self._anneal(work)
             return False
-        flip(*point, np.arange(self.compiled.n), self.cursor, 4 * self.compiled.n)
-        self.best = self.x.copy()
-        return bool(self.cursor[1] >= self.compiled.n)
+        return self._flip(work)
+
+    def _anneal(self, work: int) -> None:
+        from dcra._kernels.anneal import anneal
+
+        count = int(min(self.engine.passes - self.passed, max(1.0, work / self.pace)))
+        ladder = self.temperatures[self.passed : self.passed + count]
+        point = (self.model, self.x, self.z, self.score, self.best)
+        done = anneal(*point, self.rng, ladder, self.memory, CAUTION) + SKIPPING * self.x.size * count
+        self.annealing_work += done
+        self._work += done
+        self._steps += count
+        self.passed += count
+        if self.passed == self.engine.passes:
+            self.place(self.best)
+
+    def _flip(self, work: int) -> bool:
+        from dcra._kernels.flip import flip
+
+        trials = max(1, work * self.compiled.n // (2 * self.compiled.work_per_pass))
+        self._work += flip(self.model, self.x, self.z, self.score, self.order, self.cursor, trials)
+        self.best = self.x
+        return bool(self.cursor[1] >= self.order.size)

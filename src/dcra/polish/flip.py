@@ -36,17 +36,19 @@ class FlipState(PointState):
         index = self.starts.first + self.current
         self.order = np.random.default_rng((self.starts.seed, index, 2)).permutation(self.compiled.n)
         self.cursor = np.zeros(2, np.int64)
-        self.before = self._steps
-        self.touched = 0
 
     def search(self, work: int) -> bool:
         from dcra._kernels.flip import flip
 
         trials = max(1, work * self.compiled.n // (2 * self.compiled.work_per_pass))
-        self.touched += flip(self.model, self.x, self.z, self.score, self.order, self.cursor, trials)
-        self._steps = self.before + self.touched * self.compiled.n // self.compiled.work_per_pass
+        self._work += flip(self.model, self.x, self.z, self.score, self.order, self.cursor, trials)
         self.best = self.x
         return bool(self.cursor[1] >= self.order.size)
+
+    @property
+    def steps(self) -> int:
+        """Columns of A touched."""
+        return int(self._work * self.compiled.n / self.compiled.work_per_pass)
 
 
 class ArrayFlipState(State):

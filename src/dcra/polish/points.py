@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -34,20 +35,27 @@ class PointState(State):
         self.score = np.zeros(3)
         self.current = -1
         self._steps = 0
+        self._work = 0.0
+        self._best_value = inf
         self._next_start()
 
     def _next_start(self) -> None:
-        from dcra._kernels.state import measure, refresh
-
         self.current += 1
         if self.done:
             return
-        self.x = self.out[self.current].astype(self.b.dtype)
+        self.place(self.out[self.current])
         self.best = self.x.copy()
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
+        self.prepare()
+
+    def place(self, spins: Host) -> None:
+        """Make `spins` the current point, with a fresh residual and value."""
+        from dcra._kernels.state import measure, refresh
+
+        self.x = spins.astype(self.b.dtype)
         refresh(self.model, self.b, self.x, self.z)
         measure(self.model, self.x, self.z, self.score)
-        self.prepare()
+        self._work += 1.0 * self.compiled.work_per_pass
 
     @abstractmethod
     def prepare(self) -> None:
@@ -63,6 +71,7 @@ class PointState(State):
         finished = self.search(work)
         self.out[self.current] = self.best
         if finished:
+            self._best_value = min(self._best_value, float(self.score[2]))
             self._next_start()
 
     @property
@@ -72,6 +81,14 @@ class PointState(State):
     @property
     def steps(self) -> int:
         return self._steps
+
+    @property
+    def work(self) -> float:
+        return self._work
+
+    def estimate(self) -> float | None:
+        compiled = self.compiled
+        return compiled.value_scale * self._best_value + compiled.offset if self.done else None
 
     def candidates(self) -> Host:
         return self.out

@@ -65,6 +65,7 @@ class TabuState(PointState):
         done = tabu(*point, self.rises, self.until, self.clock, self.rng, count, self.tenure)
         self.move_work = max(0.5 * (self.move_work + done / count), 1.0)
         self._steps += count
+        self._work += done
         return bool(self.clock[0] >= self.moves)
 
 
