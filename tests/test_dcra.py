@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from dcra.losses import NAMES
 from dcra.problem import Problem, Term
 
 PRESETS = {"default": DCRA(), "paper": DCRA.paper(), "authors": DCRA.authors()}
-STEADY = DCRA(smoothing=2.0, rho_init=0.05, rho_max=1e4, curvature=40.0, max_outer=150)
+STEADY = DCRA(smoothing=2.0, rho_init=0.05, rho_max=1e4, curvature=40.0, max_outer=80)
 """All scales given: nothing is estimated from the data."""
 
 every_preset = pytest.mark.parametrize("engine", PRESETS.values(), ids=PRESETS.keys())
@@ -158,8 +161,8 @@ def test_rho_grows_to_its_limit():
 def libraries():
     yield np.asarray
     yield lambda x: array_api_strict.asarray(np.array(x))
-    torch = pytest.importorskip("torch")
-    yield torch.asarray
+    if find_spec("torch") is not None:
+        yield import_module("torch").asarray
 
 
 @pytest.mark.parametrize("loss", ["l1", "squared", "logistic", "linf", "capped_l1"])
@@ -180,7 +183,7 @@ def test_one_path_on_every_library_batched_or_looped(engine, loss):
 
 
 @pytest.mark.parametrize("n", [10, 50])
-@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(max_outer=60)], ids=["steady", "paper"])
+@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(max_outer=25)], ids=["steady", "paper"])
 def test_one_answer_on_every_library_batched_or_looped(engine, n):
     A, b = draw(7, n, n)
     V0 = factors(n, 2, 5)
@@ -196,10 +199,8 @@ def test_one_answer_on_every_library_batched_or_looped(engine, n):
 def test_storages_give_one_answer():
     A, b = draw(8, 20, 20)
     V0 = factors(20)
-    dense, *others = (
-        finish(STEADY.start_from(compiled_of(given, b), V0))
-        for given in (A, np.asfortranarray(A), sparse.csr_array(A))
-    )
+    stored = (A, np.asfortranarray(A), sparse.csr_array(A))
+    dense, *others = (finish(STEADY.start_from(compiled_of(given, b), V0)) for given in stored)
     for answer in others:
         np.testing.assert_array_equal(answer, dense)
 

@@ -67,7 +67,6 @@ class Portfolio:
         self.sweep_cost = 1.5  # passes over A per sweep
         self.pace = 0.1 * compiled.work_per_pass  # entries of A per pass of annealing
         self.speed = 0.0  # entries of A per second and worker
-        self.wait = 0.0  # seconds until a worker takes up a task
 
     def next(self, search: Search) -> Task | None:
         if search.starts_left <= 0:
@@ -89,7 +88,6 @@ class Portfolio:
             elif isinstance(state, CoordinateState):
                 self.sweep_cost = max(0.05, state.work / (state.steps * self.compiled.work_per_pass))
         self.speed = outcome.state.work / max(outcome.seconds, 1e-6)
-        self.wait = 0.5 * outcome.seconds
         if self.units is None or fun <= search.fun:
             z = self.compiled.residual(from_numpy(outcome.spins, self.compiled.like))
             self.units = units_at(self.compiled, to_numpy(z))
@@ -115,7 +113,7 @@ class Portfolio:
         if limit is None:
             return float(PASSES_PER_START * self.compiled.work_per_pass)
         full = FULL_SHARE * self.speed * limit * search.limits.n_jobs
-        left = self.speed * max(search.seconds_left - self.wait, 0.0)
+        left = self.speed * max(search.seconds_left, 0.0)
         grant = min(max(self.grant, self.speed * SHORTEST), full, left)
         self.grant *= 2
         return grant

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -14,10 +13,10 @@ import numpy as np
 
 from dcra._array import Array, from_numpy, is_array, namespace, to_numpy
 from dcra.compiled import Compiled, compile_problem
+from dcra.crew import Crew, Job
 from dcra.engines.base import Host, Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
-from dcra.portfolio import workers
 from dcra.problem import DOMAINS, Problem, Term
 from dcra.result import Result, Status
 from dcra.schedule import natural_units, units_at
@@ -251,12 +250,17 @@ def _residual(compiled: Compiled, X: Array, B: Array) -> Array:
 
 
 def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain: int, stop: Stop) -> None:
-    """work(lo, hi) over ranges of `grain`, on threads; Ctrl-C ends it early."""
-    ranges = [(lo, min(lo + grain, count)) for lo in range(0, count, grain)]
-    futures = [workers(n_jobs).submit(work, lo, hi) for lo, hi in ranges]
+    """work(lo, hi) over ranges of `grain`, by a crew; Ctrl-C ends it early."""
+    ranges = iter([(lo, min(lo + grain, count)) for lo in range(0, count, grain)])
+
+    def next_job() -> Job | None:
+        part = next(ranges, None)
+        return None if part is None else Job(lambda tick: work(*part), lambda outcome: None)
+
+    def halt() -> None:
+        stop.why = stop.why or Status.INTERRUPTED
+
     try:
-        for future in futures:
-            future.result()
+        Crew(next_job, stop, lambda: None, in_order=False).run(n_jobs, halt)
     except KeyboardInterrupt:
-        stop.why = Status.INTERRUPTED
-        wait(futures)
+        halt()

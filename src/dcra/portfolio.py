@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +17,7 @@ import numpy as np
 from dcra._array import to_numpy
 from dcra.certificate import DualStage, rounded_up, trivial_bound
 from dcra.compiled import Compiled
+from dcra.crew import Crew, Job
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.enumeration import SEGMENTS, Enumerate
 from dcra.result import Progress, Result, Status, relative_gap
@@ -29,10 +28,6 @@ MAX_CHUNK = 1 << 40
 BOUND_SHARE = 0.1
 """Share of a time limit that the lower bound may take."""
 
-WINDOW = 8
-"""Tasks under way or waiting when starts are counted: the same at any number of jobs."""
-
-TICK = 0.1
 SHORTEST_BOUNDED = 0.05
 """Seconds below which the search takes all the time, and the bound that is free must do."""
 
@@ -92,7 +87,7 @@ class Plan(Protocol):
 
 @dataclass
 class Search:
-    """The state of one solve; written by the main thread, but for `chunk`."""
+    """The state of one solve; written under the crew's lock, but for `chunk`."""
 
     compiled: Compiled
     limits: Limits
@@ -113,6 +108,7 @@ class Search:
     status: Status | None = None
     halt: threading.Event = field(default_factory=threading.Event)
     _told: float = -inf
+    _news: bool = False
 
     @property
     def seconds(self) -> float:
@@ -161,11 +157,16 @@ class Search:
             self.stop(Status.OPTIMAL)
         elif self.limits.target is not None and self.fun <= self.limits.target:
             self.stop(Status.TARGET)
+        self._news = True
+
+    def tell(self) -> None:
+        """Let the callback know of improvements, not too often; called by the main thread only."""
         callback = self.limits.callback
-        if callback is not None and row.seconds - self._told >= CALLBACK_INTERVAL:
-            self._told = row.seconds
-            if callback(row) is True:
-                self.stop(Status.CALLBACK)
+        if callback is None or not self._news or self.seconds - self._told < CALLBACK_INTERVAL:
+            return
+        self._news, self._told = False, self.seconds
+        if callback(self.history[-1]) is True:
+            self.stop(Status.CALLBACK)
 
 
 class Repeat:
@@ -252,67 +253,41 @@ def first_answer(search: Search) -> None:
 
 
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
-    """Keep a window of tasks running.
-
-    Without a time limit outcomes are taken in the order of the tasks and the window has a fixed width, so
-    that what a task knows does not depend on the number of jobs. With one, whatever is done first is taken.
-    """
+    """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
     timed = search.limits.time_limit is not None
-    width = search.limits.n_jobs + 1 if timed else WINDOW  # no worker waits for the next task
-    pool = workers(search.limits.n_jobs)
-    pending: deque[tuple[Task, Future[Outcome]]] = deque()
-    bound: Future[float] | None = None
     bounded = plan.exact or search.seconds_left < SHORTEST_BOUNDED
+
+    def next_job() -> Job | None:
+        nonlocal bounded
+        if not bounded and search.finished > 0:
+            bounded = True
+            return Job(lambda tick: raise_bound(search, tick), search.bound)
+        task = plan.next(search)
+        if task is None:
+            return None
+        return Job(
+            lambda tick: carry_out_task(search, task, tick),
+            lambda outcome: absorb(search, plan, task, outcome),
+        )
+
+    def tick() -> None:
+        search.tell()
+        if on_tick is not None:
+            on_tick(search)
+
     try:
-        while True:
-            while len(pending) < width and not search.halted() and (task := plan.next(search)):
-                pending.append((task, pool.submit(carry_out_task, search, task)))
-            if not pending:
-                break
-            task, future = take(pending, search, on_tick, in_order=not timed)
-            absorb(search, plan, task, future.result())
-            if search.status is not None:
-                return  # what later tasks have so far depends on the number of jobs
-            if not bounded and bound is None:
-                bound = pool.submit(raise_bound, search)
-            if bound is not None and (bound.done() or not timed):
-                accept_bound(search, bound, on_tick)
-                bound, bounded = None, True
-        if not bounded:
-            bound = bound or pool.submit(raise_bound, search)
-            accept_bound(search, bound, on_tick)
+        crew = Crew(next_job, search.halted, tick, in_order=not timed)
+        crew.run(search.limits.n_jobs, search.halt.set)
+        if not bounded and not search.halted():
+            search.bound(raise_bound(search, tick))
         if plan.exact and not search.halted():
             search.bound(search.fun)
+        search.tell()
     finally:
         search.halt.set()
-        under_way: list[Future[Any]] = [future for _, future in pending]
-        wait([*under_way, bound] if bound else under_way)
 
 
-def take(
-    pending: deque[tuple[Task, Future[Outcome]]],
-    search: Search,
-    on_tick: Callable[[Search], None] | None,
-    in_order: bool,
-) -> tuple[Task, Future[Outcome]]:
-    """The oldest task, or the first that is done; returns when its outcome is there."""
-    candidates = [pending[0][1]] if in_order else [future for _, future in pending]
-    while not wait(candidates, timeout=TICK, return_when=FIRST_COMPLETED).done:
-        if on_tick is not None:
-            on_tick(search)
-    found = next(pair for pair in pending if pair[1].done())
-    pending.remove(found)
-    return found
-
-
-def accept_bound(search: Search, bound: Future[float], on_tick: Callable[[Search], None] | None) -> None:
-    while not wait([bound], timeout=TICK).done:
-        if on_tick is not None:
-            on_tick(search)
-    search.bound(rounded_up(search.compiled.problem, bound.result()))
-
-
-def carry_out_task(search: Search, task: Task) -> Outcome:
+def carry_out_task(search: Search, task: Task, tick: Callable[[], None]) -> Outcome:
     """Advance a task in steps of about two milliseconds, so that limits hold."""
     clock = search.limits.clock
     entered = clock()
@@ -322,6 +297,7 @@ def carry_out_task(search: Search, task: Task) -> Outcome:
         begin = clock()
         state.advance(work)
         work = paced(work, clock() - begin)
+        tick()
     search.chunk = work
     return Outcome(state.candidates(), state, clock() - entered)
 
@@ -332,7 +308,7 @@ def paced(work: int, seconds: float) -> int:
     return min(MAX_CHUNK, max(1, int(work * min(2.0, max(0.5, factor)))))
 
 
-def raise_bound(search: Search) -> float:
+def raise_bound(search: Search, tick: Callable[[], None]) -> float:
     """The dual stage, within its share of the time."""
     clock = search.limits.clock
     stage = DualStage(search.compiled)
@@ -343,11 +319,14 @@ def raise_bound(search: Search) -> float:
         begin = clock()
         stage.advance(work)
         work = paced(work, clock() - begin)
-    return stage.bound
+        tick()
+    return rounded_up(search.compiled.problem, stage.bound)
 
 
 def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
     state = outcome.state
+    if search.status is not None:
+        return  # outcomes after the end depend on the number of workers
     fun = state.estimate()
     if fun is None or fun <= search.fun + SLACK * abs(search.fun):  # worth a judgement in float64
         fun = search.offer(outcome.spins)
@@ -375,16 +354,6 @@ def report(search: Search, method: str) -> Result:
         tiny=search.tiny,
         compile_seconds=search.compile_seconds,
     )
-
-
-@cache
-def workers(n_jobs: int) -> ThreadPoolExecutor:
-    """Threads that outlive a solve: starting them takes as long as a small problem."""
-    return ThreadPoolExecutor(n_jobs, thread_name_prefix="dcra")
-
-
-if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
-    os.register_at_fork(after_in_child=workers.cache_clear)
 
 
 @cache

@@ -1,0 +1,135 @@
+"""The workers of a search. The calling thread is one of them: with as many threads as cores, a separate
+dispatcher would have to wait for a core whenever a task ends.
+
+Each worker takes a job, does it, and hands in the outcome under one lock. Without a time limit outcomes count
+in the order of their jobs, and a job is given out only when at most WINDOW are open, so that what a plan
+knows when it chooses a job does not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+WINDOW = 8
+"""Jobs open at a time when outcomes count in order: the same at any number of workers."""
+
+PATIENCE = 0.05
+"""Seconds after which a waiting worker looks again whether the search has ended."""
+
+
+@dataclass
+class Job:
+    """Something to do outside the lock, and what to make of its outcome inside."""
+
+    run: Callable[[Callable[[], None]], Any]
+    absorb: Callable[[Any], None]
+    outcome: Any = None
+    finished: bool = field(default=False)
+
+
+class Crew:
+    """Carries out jobs until there are none.
+
+    Parameters
+    ----------
+    next_job : callable
+        Gives a job, or None when there is none at present; called under the lock.
+    halted : callable
+        Whether to end now; called by all.
+    tick : callable
+        Called by the main thread every few milliseconds.
+    in_order : bool
+        Whether outcomes count in the order of their jobs.
+    """
+
+    def __init__(
+        self,
+        next_job: Callable[[], Job | None],
+        halted: Callable[[], bool],
+        tick: Callable[[], None],
+        in_order: bool,
+    ) -> None:
+        self.next_job, self.halted, self.tick, self.in_order = next_job, halted, tick, in_order
+        self.open: deque[Job] = deque()
+        self.lock = threading.Condition()
+        self.error: BaseException | None = None
+
+    def run(self, n_workers: int, halt: Callable[[], None]) -> None:
+        """Work with `n_workers` threads, this one included; `halt` makes all of them end."""
+        others: list[Future[None]] = [workers().submit(self._work, _nothing) for _ in range(n_workers - 1)]
+        try:
+            self._work(self.tick)
+        finally:
+            if self.error is not None or not all(other.done() for other in others):
+                self._await(others, halt)
+        if self.error is not None:
+            raise self.error
+
+    def _await(self, others: list[Future[None]], halt: Callable[[], None]) -> None:
+        """Wait for the other workers; after an error or an interrupt they are told to end."""
+        try:
+            while wait(others, timeout=PATIENCE).not_done:
+                self.tick()
+        except BaseException:
+            halt()
+            wait(others)
+            raise
+
+    def _work(self, tick: Callable[[], None]) -> None:
+        while (job := self._take(tick)) is not None:
+            try:
+                outcome = job.run(tick)
+            except Exception as error:
+                with self.lock:
+                    self.error = self.error or error
+                    self.lock.notify_all()
+                return
+            self._hand_in(job, outcome)
+
+    def _take(self, tick: Callable[[], None]) -> Job | None:
+        while True:
+            with self.lock:
+                if self.halted() or self.error is not None:
+                    return None
+                if not self.in_order or len(self.open) < WINDOW:
+                    job = self.next_job()
+                    if job is not None:
+                        self.open.append(job)
+                        return job
+                if not self.open:
+                    return None
+                self.lock.wait(PATIENCE)
+            tick()
+
+    def _hand_in(self, job: Job, outcome: Any) -> None:
+        with self.lock:
+            job.outcome, job.finished = outcome, True
+            if self.in_order:
+                while self.open and self.open[0].finished:
+                    first = self.open.popleft()
+                    first.absorb(first.outcome)
+            else:
+                self.open.remove(job)
+                job.absorb(outcome)
+            self.lock.notify_all()
+
+
+def _nothing() -> None:
+    """The tick of all workers but the main one."""
+
+
+@cache
+def workers() -> ThreadPoolExecutor:
+    """Threads that outlive a solve: starting them takes as long as a small problem."""
+    return ThreadPoolExecutor(256, thread_name_prefix="dcra")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
+    os.register_at_fork(after_in_child=workers.cache_clear)
