@@ -2,8 +2,8 @@
 dispatcher would have to wait for a core whenever a task ends.
 
 Each worker takes a job, does it, and hands in the outcome under one lock. Without a time limit outcomes count
-in the order of their jobs, and a job is given out only when at most WINDOW are open, so that what a plan
-knows when it chooses a job does not depend on the number of workers.
+in the order of their jobs, and job k + WINDOW is chosen just after the outcome of job k was taken note of:
+what was known when a job was chosen does not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -57,12 +57,14 @@ class Crew:
         in_order: bool,
     ) -> None:
         self.next_job, self.halted, self.tick, self.in_order = next_job, halted, tick, in_order
-        self.open: deque[Job] = deque()
+        self.open: deque[Job] = deque()  # chosen, but not yet taken note of
+        self.ready: deque[Job] = deque()  # chosen, but not yet begun
         self.lock = threading.Condition()
         self.error: BaseException | None = None
 
     def run(self, n_workers: int, halt: Callable[[], None]) -> None:
         """Work with `n_workers` threads, this one included; `halt` makes all of them end."""
+        self._fill()
         others: list[Future[None]] = [workers().submit(self._work, _nothing) for _ in range(n_workers - 1)]
         try:
             self._work(self.tick)
@@ -98,15 +100,27 @@ class Crew:
             with self.lock:
                 if self.halted() or self.error is not None:
                     return None
-                if not self.in_order or len(self.open) < WINDOW:
-                    job = self.next_job()
-                    if job is not None:
-                        self.open.append(job)
-                        return job
+                if not self.in_order:
+                    self._choose()
+                if self.ready:
+                    return self.ready.popleft()
                 if not self.open:
                     return None
                 self.lock.wait(PATIENCE)
             tick()
+
+    def _choose(self) -> bool:
+        job = self.next_job()
+        if job is None:
+            return False
+        self.open.append(job)
+        self.ready.append(job)
+        return True
+
+    def _fill(self) -> None:
+        """Where outcomes count in order, choose jobs until the window is full."""
+        while self.in_order and len(self.open) < WINDOW and not self.halted() and self._choose():
+            pass
 
     def _hand_in(self, job: Job, outcome: Any) -> None:
         with self.lock:
@@ -115,6 +129,7 @@ class Crew:
                 while self.open and self.open[0].finished:
                     first = self.open.popleft()
                     first.absorb(first.outcome)
+                    self._fill()
             else:
                 self.open.remove(job)
                 job.absorb(outcome)

@@ -41,13 +41,19 @@ def units_at(compiled: Compiled, Z: np.ndarray[Any, Any]) -> Units:
     for p in compiled.pieces:
         z = Z[..., p.where].astype(np.float64)
         slopes = _slopes(p, z)
-        typical = float(np.sqrt(np.mean(slopes**2)))
+        typical = _root_mean_square(slopes)
         delta.append(0.0 if p.smooth else WIDENING * float(np.mean(np.abs(z))) / (typical or 1.0) or 1.0)
         weight = p.weight if isinstance(p.weight, float) else to_numpy(p.weight).astype(np.float64)
         norms = to_numpy(p.operator.column_norms).astype(np.float64)
         squares += float(np.mean((weight * slopes) ** 2)) * float(np.mean(norms**2))
     linear = 0.0 if compiled.c is None else float(np.mean(to_numpy(compiled.c).astype(np.float64) ** 2))
     return Units(tuple(delta), float(np.sqrt(squares + linear)) or 1.0)
+
+
+def _root_mean_square(x: np.ndarray[Any, Any]) -> float:
+    """Without overflow: slopes carry the scale that was taken out of A."""
+    largest = float(np.max(np.abs(x), initial=0.0)) or 1.0
+    return largest * float(np.sqrt(np.mean((x / largest) ** 2)))
 
 
 def _slopes(piece: Piece, z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
