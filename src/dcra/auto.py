@@ -39,8 +39,11 @@ MIN_SWEEPS, MIN_PASSES, MAX_PASSES = 20, 50, 500_000
 HOT, GENTLE, COLD = 0.55, 0.3, 0.1
 """First temperatures after sweeps and at a point that the user gave, and the last, in units of `Anneal`."""
 
-COPY_SECONDS = 4e-9
+COPY_SECONDS = 3e-9
 """Time per entry to lay out A for the compiled loops."""
+
+COPY_SHARE = 0.4
+"""Share of the time left that this may take: what remains is better spent there than in array code."""
 
 
 def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
@@ -48,7 +51,7 @@ def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
     if enumerable(compiled, seconds_left):
         return Exhaust()
     copy = COPY_SECONDS * compiled.work_per_pass
-    if compiled.tabulated and (seconds_left is None or copy <= 0.2 * seconds_left):
+    if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
         return Portfolio(compiled)
     from dcra.engines import recipes
 

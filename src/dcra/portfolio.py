@@ -104,6 +104,7 @@ class Search:
     nit: int = 0
     rate: float = 1e9
     compile_seconds: float = 0.0
+    closing: float = 0.0  # seconds that judging the last answers will take
     chunk: int = 0  # the work that a task did in its last CHUNK_SECONDS: where the next may begin
     status: Status | None = None
     halt: threading.Event = field(default_factory=threading.Event)
@@ -125,7 +126,7 @@ class Search:
 
     def halted(self) -> bool:
         """Whether workers should return what they have. Read by all threads."""
-        return self.halt.is_set() or self.seconds_left <= 0
+        return self.halt.is_set() or self.seconds_left <= self.closing
 
     def affords(self, work: int) -> bool:
         """Whether this many entries of A can be touched in the time left."""
@@ -248,7 +249,9 @@ def first_answer(search: Search) -> None:
     if search.points is not None:
         search.offer(search.points)
     passes = 3 + (0 if search.points is None else len(search.points))
-    search.rate = passes * compiled.work_per_pass / max(search.limits.clock() - begin, 1e-9)
+    pass_seconds = (search.limits.clock() - begin) / passes
+    search.rate = compiled.work_per_pass / max(pass_seconds, 1e-9)
+    search.closing = 0.5 * search.limits.n_jobs * pass_seconds
     search.bound(rounded_up(problem, trivial_bound(problem)))
 
 
