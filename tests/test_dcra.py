@@ -19,7 +19,7 @@ from dcra.losses import NAMES
 from dcra.problem import Problem, Term
 
 PRESETS = {"default": DCRA(), "paper": DCRA.paper(), "authors": DCRA.authors()}
-STEADY = DCRA(smoothing=2.0, rho_init=0.05, rho_max=1e4, curvature=40.0, max_outer=80)
+STEADY = DCRA(smoothing=2.0, rho_init=0.05, rho_max=1e4, curvature=40.0, max_outer=40)
 """All scales given: nothing is estimated from the data."""
 
 every_preset = pytest.mark.parametrize("engine", PRESETS.values(), ids=PRESETS.keys())
@@ -183,7 +183,7 @@ def test_one_path_on_every_library_batched_or_looped(engine, loss):
 
 
 @pytest.mark.parametrize("n", [10, 50])
-@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(max_outer=25)], ids=["steady", "paper"])
+@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(max_outer=15)], ids=["steady", "paper"])
 def test_one_answer_on_every_library_batched_or_looped(engine, n):
     A, b = draw(7, n, n)
     V0 = factors(n, 2, 5)
