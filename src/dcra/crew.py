@@ -68,21 +68,14 @@ class Crew:
         others: list[Future[None]] = [workers().submit(self._work, _nothing) for _ in range(n_workers - 1)]
         try:
             self._work(self.tick)
-        finally:
-            if self.error is not None or not all(other.done() for other in others):
-                self._await(others, halt)
-        if self.error is not None:
-            raise self.error
-
-    def _await(self, others: list[Future[None]], halt: Callable[[], None]) -> None:
-        """Wait for the other workers; after an error or an interrupt they are told to end."""
-        try:
             while wait(others, timeout=PATIENCE).not_done:
                 self.tick()
         except BaseException:
             halt()
             wait(others)
             raise
+        if self.error is not None:
+            raise self.error
 
     def _work(self, tick: Callable[[], None]) -> None:
         while (job := self._take(tick)) is not None:
