@@ -111,11 +111,12 @@ class DualStage:
     FALL = 0.5
     BALANCE = 0.3  # share of the gap left to the sweeps at which delta falls
     CLOSED = 5e-3  # relative duality gap at which the relaxation counts as solved
+    MATTERS = 0.01  # share of the way from the trivial bound to a known objective that is worth going on for
     NEGLIGIBLE = 1e-5  # the same as a share of the losses at the centre: the bound may be 0
     ROUNDS = 1000
     SWEEPS = 8  # per round: a bound costs about as much as three sweeps
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Compiled, fun: float = -inf) -> None:
         self.compiled = compiled
         self.problem = compiled.problem
         self.bound = trivial_bound(self.problem)
@@ -126,9 +127,9 @@ class DualStage:
             self._relaxation = _LoopBox(compiled) if compiled.tabulated else _BlockBox(compiled)
             centre = compiled.residual_at_zero
             self.delta = units_at(compiled, to_numpy(centre)).delta
-            self.negligible = (
-                self.NEGLIGIBLE * compiled.value_scale * abs(float(compiled.smoothed(centre, 0.0)))
-            )
+            losses = compiled.value_scale * abs(float(compiled.smoothed(centre, 0.0)))
+            self.negligible = self.NEGLIGIBLE * losses
+            self.hopeless = self.bound + self.MATTERS * (fun - self.bound) if fun > self.bound else -inf
 
     def advance(self, work: int) -> None:
         """Go on with the sweeps of a round, and end it with a bound; the work decides only where to pause."""
@@ -150,8 +151,9 @@ class DualStage:
         linear = 0.0 if self.problem.linear is None else float(x @ self.problem.linear)
         smoothed = self.problem.constant + linear + sum(s.smoothed for s in slopes)
         left = smoothed + sum(s.energy for s in slopes) - bound  # smoothed primal minus smoothed dual
-        gap = float(self.problem.relaxed_objective(x)) - self.bound
-        if gap <= max(self.CLOSED * abs(self.bound), self.negligible):
+        relaxed = float(self.problem.relaxed_objective(x))  # no bound will ever exceed it
+        gap = relaxed - self.bound
+        if gap <= max(self.CLOSED * abs(self.bound), self.negligible) or relaxed <= self.hopeless:
             self.done = True
         elif left <= self.BALANCE * gap:
             self.level += 1

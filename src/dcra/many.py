@@ -17,6 +17,7 @@ from dcra.crew import Crew, Job
 from dcra.engines.base import Host, Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
+from dcra.enumeration import spins_of
 from dcra.problem import DOMAINS, Problem, Term
 from dcra.result import Result, Status
 from dcra.schedule import natural_units, units_at
@@ -33,6 +34,9 @@ STARTS = 4
 HOT = 0.6
 GRAIN = 16
 """Groups of right-hand sides that a thread takes at a time."""
+
+MAX_BITS, EXACT_WORK = 16, 100_000_000
+"""Up to this n, and this 2^n r for all right-hand sides together, all points are tried."""
 
 JUDGED_ENTRIES = 1 << 22
 """Residuals in memory at once while answers are judged."""
@@ -101,6 +105,21 @@ def solve_loops(many: Many, seed: int, starts: int | None, n_jobs: int, stop: St
     return X.astype(np.float64)
 
 
+def solve_exactly(many: Many, stop: Stop) -> Host:
+    """Spins (k, n) by trying all: the residuals without b are the same for every right-hand side."""
+    compiled = many.compiled
+    S = spins_of(np.arange(2**compiled.n), compiled.n)
+    images = compiled.pieces[0].operator.apply(from_numpy(S, compiled.like))
+    linear = compiled.linear(from_numpy(S, compiled.like))
+    answers = np.ones((len(many.B), compiled.n))
+    for i, b in enumerate(many.B):
+        if stop():
+            break
+        values = compiled.smoothed(images - from_numpy(b, compiled.like), 0.0) + linear
+        answers[i] = S[int(np.argmin(to_numpy(values)))]
+    return answers
+
+
 def solve_arrays(many: Many, seed: int, starts: int, stop: Stop) -> Host:
     """Spins (k, n) by block sweeps and best-improvement flips, a chunk of right-hand sides at a time."""
     compiled = many.compiled
@@ -146,6 +165,8 @@ def solve(problem: Problem, B: Host, seed: int, starts: int | None, n_jobs: int,
     compiled = compile_problem(problem, keep_rows=True)
     if not compiled.pieces:
         spins = np.where(to_numpy(compiled.c) > 0, -1.0, 1.0)[None].repeat(len(B), axis=0)
+    elif compiled.n <= MAX_BITS and len(B) * 2**compiled.n * compiled.n_rows <= EXACT_WORK:
+        spins = solve_exactly(Many.of(compiled, B), stop)
     elif compiled.tabulated:
         spins = solve_loops(Many.of(compiled, B), seed, starts, n_jobs, stop)
     else:
@@ -173,7 +194,10 @@ def judge(problem: Problem, X: Host, B: Host) -> Host:
     """F of each row of X (k, n) for its own right-hand side in B (k, r), in float64."""
     term = problem.terms[0]
     values = np.empty(len(X))
-    step = max(1, JUDGED_ENTRIES // max(1, B.shape[1]))
+    step = max(1, MAX_BITS, EXACT_WORK = 16, 100_000_000
+"""Up to this n, and this 2^n r for all right-hand sides together, all points are tried."""
+
+JUDGED_ENTRIES // max(1, B.shape[1]))
     for lo in range(0, len(X), step):
         x = from_numpy(X[lo : lo + step], problem.like, namespace(problem.like).float64)
         b = from_numpy(B[lo : lo + step], problem.like, namespace(problem.like).float64)

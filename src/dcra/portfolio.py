@@ -314,7 +314,7 @@ def paced(work: int, seconds: float) -> int:
 def raise_bound(search: Search, tick: Callable[[], None]) -> float:
     """The dual stage, within its share of the time."""
     clock = search.limits.clock
-    stage = DualStage(search.compiled)
+    stage = DualStage(search.compiled, search.fun)
     limit = search.limits.time_limit
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     work = search.compiled.work_per_pass

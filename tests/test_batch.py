@@ -1,0 +1,108 @@
+"""One A, many right-hand sides."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import dcra
+from dcra import many
+from dcra.losses import NAMES
+from dcra.result import Status
+
+POINTS = {
+    "spin": np.array(list(product([-1.0, 1.0], repeat=8))),
+    "binary": np.array(list(product([0.0, 1.0], repeat=8))),
+}
+
+
+def best(A, B, loss, domain, weights=1.0, linear=0.0):
+    term = dcra.Term(loss, A, 0.0, weights)
+    X = POINTS[domain]
+    residual = X @ np.asarray(A.todense() if sparse.issparse(A) else A).T
+    return np.array([np.min(term.value_at(residual - b) + X @ (linear + np.zeros(8))) for b in B.T])
+
+
+@pytest.fixture(params=["exact", "search"])
+def way(request, monkeypatch):
+    """All points tried, or the searches that larger problems get."""
+    if request.param == "search":
+        monkeypatch.setattr(many, "EXACT_WORK", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+@pytest.mark.parametrize("loss", sorted(NAMES))
+def test_small_problems_are_solved(loss, domain, way):
+    rng = np.random.default_rng(3)
+    A, B, c = rng.standard_normal((6, 8)), 2 * rng.standard_normal((6, 12)), rng.standard_normal(8)
+    result = dcra.minimize_batch(A, B, loss, domain=domain, linear=c, seed=0, starts=8)
+    assert result.x.shape == (8, 12)
+    optimum = best(A, B, loss, domain, linear=c)
+    assert np.all(result.fun >= optimum - 1e-9)
+    if way == "exact" or NAMES[loss].separable:
+        assert result.fun == pytest.approx(optimum, rel=1e-6, abs=1e-6)
+    else:  # array code: sweeps and flips without annealing
+        assert np.mean(np.isclose(result.fun, optimum)) > 0.5
+    for k in range(12):
+        problem = dcra.Problem([dcra.Term(loss, A, B[:, k])], linear=c, domain=domain)
+        assert problem.objective(result.x[:, k]) == pytest.approx(result.fun[k])
+
+
+def test_weights_sparse_and_zero_rows():
+    rng = np.random.default_rng(4)
+    A = sparse.random(9, 8, 0.4, random_state=5, format="csr")
+    A = sparse.vstack([A, sparse.csr_matrix((2, 8))]).tocsr()
+    B, w = rng.standard_normal((11, 7)), rng.uniform(0.5, 2, 11)
+    result = dcra.minimize_batch(A, B, weights=w, seed=0, starts=8)
+    assert result.fun == pytest.approx(best(A, B, "l1", "spin", w))
+
+
+def test_the_answer_depends_on_the_seed_alone():
+    rng = np.random.default_rng(5)
+    A, B = rng.standard_normal((20, 30)), rng.standard_normal((20, 300))
+    one, two = (dcra.minimize_batch(A, B, seed=1, starts=1, n_jobs=jobs) for jobs in (1, 3))
+    assert np.array_equal(one.x, two.x)
+    assert not np.array_equal(one.x, dcra.minimize_batch(A, B, seed=2, starts=1).x)
+
+
+def test_equal_columns_get_equal_answers():
+    rng = np.random.default_rng(6)
+    B = rng.standard_normal((10, 3))[:, [0, 1, 0, 2, 1]]
+    x = dcra.minimize_batch(rng.standard_normal((10, 25)), B, seed=0).x
+    assert np.array_equal(x[:, 0], x[:, 2])
+    assert np.array_equal(x[:, 1], x[:, 4])
+
+
+def test_other_methods_go_one_by_one():
+    rng = np.random.default_rng(7)
+    A, B = rng.standard_normal((6, 8)), rng.standard_normal((6, 3))
+    result = dcra.minimize_batch(A, B, method="enumerate", seed=0)
+    assert result.fun == pytest.approx(best(A, B, "l1", "spin"))
+    assert result.method == "enumerate"
+
+
+def test_a_time_limit_leaves_valid_points():
+    rng = np.random.default_rng(8)
+    A, B = rng.standard_normal((50, 60)), rng.standard_normal((50, 4000))
+    result = dcra.minimize_batch(A, B, time_limit=1e-3, seed=0)
+    assert result.status is Status.TIME_LIMIT
+    assert set(np.unique(result.x)) <= {-1.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("B", "error", "message"),
+    [
+        (np.ones((3, 5)), ValueError, r"`B` must have shape \(5, k\).*Did you mean `B.T`"),
+        (np.ones(5), ValueError, "one right-hand side per column"),
+        (np.ones((5, 0)), ValueError, "at least one column"),
+        (np.full((5, 2), np.nan), ValueError, "`B` must be finite"),
+        (np.ones((5, 2), complex), TypeError, "`B` must hold real numbers"),
+    ],
+)
+def test_bad_right_hand_sides(B, error, message):
+    with pytest.raises(error, match=message):
+        dcra.minimize_batch(np.eye(5), B)

@@ -1,0 +1,65 @@
+"""Workers: all jobs are done, order is kept where it counts, errors come out."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from dcra.crew import WINDOW, Crew, Job
+
+
+def crew_of(jobs, *, in_order, halted=lambda: False):
+    queue = iter(jobs)
+    return Crew(lambda: next(queue, None), halted, lambda: None, in_order)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_every_job_is_done_once(n_workers, in_order):
+    seen = []
+    jobs = [Job(lambda tick, k=k: k, seen.append) for k in range(50)]
+    crew_of(jobs, in_order=in_order).run(n_workers, lambda: None)
+    assert sorted(seen) == list(range(50))
+    if in_order:
+        assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_what_is_known_when_a_job_is_chosen(n_workers):
+    known, absorbed = [], []
+
+    def next_job():
+        if len(known) == 40:
+            return None
+        known.append(len(absorbed))
+        return Job(lambda tick: None, absorbed.append)
+
+    Crew(next_job, lambda: False, lambda: None, in_order=True).run(n_workers, lambda: None)
+    assert known == [max(0, k - WINDOW + 1) for k in range(40)]
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_an_error_ends_the_work(n_workers):
+    def fail(tick):
+        raise ArithmeticError("job 7")
+
+    jobs = [Job(fail if k == 7 else lambda tick: None, lambda outcome: None) for k in range(100)]
+    with pytest.raises(ArithmeticError, match="job 7"):
+        crew_of(jobs, in_order=False).run(n_workers, lambda: None)
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_an_interrupt_halts_all(n_workers):
+    halted = threading.Event()
+
+    def interrupt(tick):
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        halted.wait()
+
+    jobs = (Job(interrupt, lambda outcome: None) for _ in range(1000))
+    crew = crew_of(jobs, in_order=False, halted=halted.is_set)
+    with pytest.raises(KeyboardInterrupt):
+        crew.run(n_workers, halted.set)
+    assert halted.is_set()
