@@ -99,7 +99,8 @@ def main() -> None:
                     with args.out.open("a") as file:
                         file.write(json.dumps(row) + "\n")
         cells = (f"{np.mean(ratios[m]):8.4f} {np.mean(spent[m]):7.3f}s" for m in args.methods)
-        head = f"{n:5d} {d:5d} {budget:7.3f}s {floor:8.0f} {l1_random(n, d) / floor:7.2f} {objective / floor:6.3f}"
+        random, paper = l1_random(n, d) / floor, objective / floor
+        head = f"{n:5d} {d:5d} {budget:7.3f}s {floor:8.0f} {random:7.2f} {paper:6.3f}"
         print(head, *(f"{cell:>17}" for cell in cells), flush=True)
 
 

@@ -194,10 +194,7 @@ def judge(problem: Problem, X: Host, B: Host) -> Host:
     """F of each row of X (k, n) for its own right-hand side in B (k, r), in float64."""
     term = problem.terms[0]
     values = np.empty(len(X))
-    step = max(1, MAX_BITS, EXACT_WORK = 16, 100_000_000
-"""Up to this n, and this 2^n r for all right-hand sides together, all points are tried."""
-
-JUDGED_ENTRIES // max(1, B.shape[1]))
+    step = max(1, JUDGED_ENTRIES // max(1, B.shape[1]))
     for lo in range(0, len(X), step):
         x = from_numpy(X[lo : lo + step], problem.like, namespace(problem.like).float64)
         b = from_numpy(B[lo : lo + step], problem.like, namespace(problem.like).float64)
