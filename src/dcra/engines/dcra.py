@@ -10,6 +10,7 @@ import numpy as np
 from dcra import lift
 from dcra._array import Array, device_of, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled, Smoothing
+from dcra.engines import dcra_loop
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.operators import norm_estimate
 from dcra.schedule import natural_units
@@ -112,7 +113,7 @@ class DCRA(Engine):
     def setup_work(self, compiled: Compiled) -> int:
         return 70 * compiled.work_per_pass  # the norm of A, by power iteration
 
-    def start(self, compiled: Compiled, starts: Starts) -> DcraState:
+    def start(self, compiled: Compiled, starts: Starts) -> State:
         V = np.stack(
             [
                 lift.random_factor(self._rank(compiled), compiled.n, starts.seed, starts.first + i)
@@ -121,10 +122,13 @@ class DCRA(Engine):
         )
         if starts.points is not None:
             V = _around(V, starts.points)
-        return self.start_from(compiled, V)
+        engine = self._resolved(compiled)
+        if dcra_loop.fits(engine, compiled, V.shape[1]):
+            return dcra_loop.DcraLoopState(engine, compiled, V)
+        return engine.start_from(compiled, V)
 
     def start_from(self, compiled: Compiled, V: Host) -> DcraState:
-        """Start from given factors, V of shape (k, m, n+1) with unit columns."""
+        """Start from given factors, V of shape (k, m, n+1) with unit columns, in array code."""
         return DcraState(self._resolved(compiled), compiled, from_numpy(V, compiled.like))
 
     def _rank(self, compiled: Compiled) -> int:
