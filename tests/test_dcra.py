@@ -30,8 +30,9 @@ def draw(seed, r=12, n=10):
     return rng.standard_normal((r, n)), rng.standard_normal(r)
 
 
-def compiled_of(A, b, loss="l1", **options):
-    return compile_problem(Problem([Term(loss, A, b)], **options))
+def compiled_of(A, b, loss="l1", loops=False, **options):
+    """For array code, unless `loops`."""
+    return compile_problem(Problem([Term(loss, A, b)], **options), loops)
 
 
 def factors(n, k=3, rank=4, seed=0):
@@ -194,6 +195,15 @@ def test_one_answer_on_every_library_batched_or_looped(engine, n):
         answers.append(np.concatenate([finish(engine.start_from(compiled, v[None])) for v in V0]))
     for answer in answers[1:]:
         np.testing.assert_array_equal(answer, answers[0])
+
+
+@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(), DCRA.authors()], ids=["steady", "paper", "authors"])
+@pytest.mark.parametrize("loss", ["l1", "squared", "huber", "hinge", "quantile", "logistic"])
+def test_compiled_loops_give_the_same_answer(engine, loss):
+    A, b = draw(8, 15, 12)
+    plain, loops = (compiled_of(A, b, loss, loops, linear=0.2 * b[:12]) for loops in (False, True))
+    starts = Starts(0, 0, 4)
+    np.testing.assert_array_equal(finish(engine.start(loops, starts)), finish(engine.start(plain, starts)))
 
 
 def test_storages_give_one_answer():
