@@ -188,7 +188,7 @@ def test_thirty_two_starts_by_default():
 )
 @pytest.mark.parametrize("loss", ["l1", "squared", "hinge"])
 def test_the_seed_decides_at_any_number_of_jobs(method, loss):
-    problem = problem_of(1, 25, 40, loss)
+    problem = problem_of(1, {"l1": 25, "squared": 60, "hinge": 90}[loss], 40, loss)
     results = [dcra.solve(problem, method=method, starts=6, seed=5, n_jobs=jobs) for jobs in (1, 2, 3, 2)]
     for result in results[1:]:
         assert outcome(result) == outcome(results[0])

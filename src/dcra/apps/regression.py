@@ -14,7 +14,7 @@ from dcra.engines.base import Engine
 from dcra.losses import Huber, Loss, Quantile, as_loss
 
 try:
-    from joblib import effective_n_jobs  # type: ignore[import-untyped]
+    from joblib import effective_n_jobs
     from sklearn.base import BaseEstimator, RegressorMixin
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
