@@ -84,7 +84,7 @@ def test_dual_bound_is_below_the_optimum(name, seed, domain, magnitude):
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=100)
+@settings(max_examples=70)
 def test_dual_stage_is_between_trivial_and_optimum(seed, names, binary, loops):
     problem = draw_problem(seed, names, "binary" if binary else "spin")
     bound = run_stage(problem, loops).bound

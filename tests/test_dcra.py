@@ -19,7 +19,7 @@ from dcra.losses import NAMES
 from dcra.problem import Problem, Term
 
 PRESETS = {"default": DCRA(), "paper": DCRA.paper(), "authors": DCRA.authors()}
-STEADY = DCRA(smoothing=2.0, rho_init=0.05, rho_max=1e4, curvature=40.0, max_outer=40)
+STEADY = DCRA(smoothing=2.0, rho_init=0.05, rho_max=1e4, curvature=40.0, max_outer=30)
 """All scales given: nothing is estimated from the data."""
 
 every_preset = pytest.mark.parametrize("engine", PRESETS.values(), ids=PRESETS.keys())
@@ -184,20 +184,18 @@ def test_one_path_on_every_library_batched_or_looped(engine, loss):
 
 
 @pytest.mark.parametrize("n", [10, 50])
-@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(max_outer=15)], ids=["steady", "paper"])
+@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(max_outer=10)], ids=["steady", "paper"])
 def test_one_answer_on_every_library_batched_or_looped(engine, n):
     A, b = draw(7, n, n)
     V0 = factors(n, 2, 5)
-    answers = []
+    compiled = compiled_of(A, b)
+    looped = np.concatenate([finish(engine.start_from(compiled, v[None])) for v in V0])
     for asarray in libraries():
         compiled = compiled_of(asarray(A), asarray(b))
-        answers.append(finish(engine.start_from(compiled, V0)))
-        answers.append(np.concatenate([finish(engine.start_from(compiled, v[None])) for v in V0]))
-    for answer in answers[1:]:
-        np.testing.assert_array_equal(answer, answers[0])
+        np.testing.assert_array_equal(finish(engine.start_from(compiled, V0)), looped)
 
 
-@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(), DCRA.authors()], ids=["steady", "paper", "authors"])
+@pytest.mark.parametrize("engine", [DCRA.paper(), DCRA.authors()], ids=["paper", "authors"])
 @pytest.mark.parametrize("loss", ["l1", "squared", "huber", "hinge", "quantile", "logistic"])
 def test_compiled_loops_give_the_same_answer(engine, loss):
     A, b = draw(8, 15, 12)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dcra._array import Array, from_numpy, is_array, namespace, to_numpy
 from dcra.compiled import Compiled, compile_problem
-from dcra.crew import Crew, Job
+from dcra.crew import Crew, Job, on_interrupt
 from dcra.engines.base import Host, Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
@@ -281,7 +281,5 @@ def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain:
     def halt() -> None:
         stop.why = stop.why or Status.INTERRUPTED
 
-    try:
+    with on_interrupt(halt):
         Crew(next_job, stop, lambda: None, in_order=False).run(n_jobs, halt)
-    except KeyboardInterrupt:
-        halt()

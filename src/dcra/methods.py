@@ -20,6 +20,7 @@ METHODS: dict[str, str] = {
     "anneal": "dcra.polish.anneal:Anneal",
     "tabu": "dcra.polish.tabu:Tabu",
     "enumerate": "dcra.enumeration:Enumerate",
+    "random": "dcra.baselines.random:RandomSigns",
 }
 """'module:factory' of each engine; "auto" is a plan of its own."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import numpy as np
 from dcra._array import to_numpy
 from dcra.certificate import DualStage, rounded_up, trivial_bound
 from dcra.compiled import Compiled
-from dcra.crew import Crew, Job
+from dcra.crew import Crew, Job, on_interrupt
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.enumeration import SEGMENTS, Enumerate
 from dcra.result import Progress, Result, Status, relative_gap
@@ -107,7 +106,7 @@ class Search:
     closing: float = 0.0  # seconds that judging the last answers will take
     chunk: int = 0  # the work that a task did in its last CHUNK_SECONDS: where the next may begin
     status: Status | None = None
-    halt: threading.Event = field(default_factory=threading.Event)
+    halting: bool = False  # a plain flag: a signal handler may set it at any moment
     _told: float = -inf
     _news: bool = False
 
@@ -126,7 +125,7 @@ class Search:
 
     def halted(self) -> bool:
         """Whether workers should return what they have. Read by all threads."""
-        return self.halt.is_set() or self.seconds_left <= self.closing
+        return self.halting or self.seconds_left <= self.closing
 
     def affords(self, work: int) -> bool:
         """Whether this many entries of A can be touched in the time left."""
@@ -149,7 +148,11 @@ class Search:
 
     def stop(self, status: Status) -> None:
         self.status = self.status or status
-        self.halt.set()
+        self.halt()
+
+    def halt(self) -> None:
+        """Make all workers return what they have."""
+        self.halting = True
 
     def _record(self) -> None:
         row = Progress(self.seconds, self.fun, self.lower_bound)
@@ -222,11 +225,11 @@ def next_starts(search: Search, count: int) -> Starts:
 
 def run(search: Search, plan: Plan, method: str, on_tick: Callable[[Search], None] | None = None) -> Result:
     """Carry out a plan within the limits of a search."""
-    with one_blas_thread():
+    with one_blas_thread(), on_interrupt(lambda: search.stop(Status.INTERRUPTED)):
         try:
             first_answer(search)
             carry_out(search, plan, on_tick)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # from a callback, or where signals are not ours to handle
             search.stop(Status.INTERRUPTED)
             if search.spins is None:
                 search.offer(np.ones(search.compiled.n))
@@ -280,14 +283,14 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
 
     try:
         crew = Crew(next_job, search.halted, tick, in_order=not timed)
-        crew.run(search.limits.n_jobs, search.halt.set)
+        crew.run(search.limits.n_jobs, search.halt)
         if not bounded and not search.halted():
             search.bound(raise_bound(search, tick))
         if plan.exact and not search.halted():
             search.bound(search.fun)
         search.tell()
     finally:
-        search.halt.set()
+        search.halt()
 
 
 def carry_out_task(search: Search, task: Task, tick: Callable[[], None]) -> Outcome:

@@ -1,0 +1,1 @@
+"""Rivals, one file each: the same call as any other method."""
