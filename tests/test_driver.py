@@ -259,9 +259,10 @@ def test_callback_sees_improvements_now_and_then(step):
 
 def test_callback_stops():
     problem = problem_of()
-    result = dcra.solve(problem, method="sweep", seed=0, callback=lambda progress: True)
-    assert result.status == "callback"
-    assert result.n_starts == 0
+    for jobs in (1, 2):  # of an engine that would go on for ever
+        result = dcra.solve(problem, method=Counting(), n_jobs=jobs, callback=lambda progress: True)
+        assert result.status == "callback"
+        assert result.n_starts == 0
     assert_consistent(result, problem)
     for answer in (None, False, 0, "no"):
         result = dcra.solve(problem, method="flip", starts=1, seed=0, callback=lambda progress, a=answer: a)

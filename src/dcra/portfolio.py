@@ -27,6 +27,9 @@ MAX_CHUNK = 1 << 40
 BOUND_SHARE = 0.1
 """Share of a time limit that the lower bound may take."""
 
+LEAST_ROUNDS, ROUNDS_PER_START = 16, 3
+"""Rounds of the dual stage when starts are counted: about a tenth of their work."""
+
 SHORTEST_BOUNDED = 0.05
 """Seconds below which the search takes all the time, and the bound that is free must do."""
 
@@ -320,8 +323,9 @@ def raise_bound(search: Search, tick: Callable[[], None]) -> float:
     stage = DualStage(search.compiled, search.fun)
     limit = search.limits.time_limit
     end = inf if limit is None else clock() + BOUND_SHARE * limit
+    rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
     work = search.compiled.work_per_pass
-    while not stage.done and not search.halted() and clock() < end:
+    while not stage.done and not search.halted() and clock() < end and stage.rounds < rounds:
         begin = clock()
         stage.advance(work)
         work = paced(work, clock() - begin)
