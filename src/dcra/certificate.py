@@ -21,6 +21,7 @@ from dcra._kernels.seed import state as random_state
 from dcra.compiled import Compiled
 from dcra.engines.block import blocks_of
 from dcra.engines.block import sweep as sweep_blocks
+from dcra.engines.sweep import runs_of
 from dcra.losses import Linear
 from dcra.problem import Problem, Term
 from dcra.schedule import units_at
@@ -182,7 +183,7 @@ class _LoopBox:
         self.tables = compiled.tables(np.float32)
         self.x = np.zeros(compiled.n, np.float32)
         self.z = np.empty_like(self.tables.b)
-        self.columns, self.blocks = np.arange(compiled.n), np.arange(compiled.n)
+        self.columns, self.blocks = np.arange(compiled.n), runs_of(self.tables.model, compiled.n)
         self.rng = random_state(0)
 
     def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> np.ndarray[Any, Any]:

@@ -315,9 +315,7 @@ def _in_working_type(p: Piece, value_scale: float, like: Array) -> Piece:
 
 def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
     """Stack the pieces into one column store, each divided by a power of two of its own."""
-    scales = [
-        2.0 ** frexp(p.operator.magnitude or 1.0)[1] if dtype == np.float32 else 1.0 for p in compiled.pieces
-    ]
+    scales = [_table_scale(p.operator, dtype) for p in compiled.pieces]
     total = sum(p.operator.entries for p in compiled.pieces)
     dense = total > 0.1 * compiled.n * compiled.n_rows
     pad = _padding(compiled, dtype) if dense else 0
@@ -349,6 +347,13 @@ def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
         for p, s in zip(compiled.pieces, scales, strict=True)
     )
     return Tables(model, stacked, compiled.n_rows, tuple(scales), units)
+
+
+def _table_scale(operator: Operator, dtype: np.dtype[Any]) -> float:
+    """The power of two that a float32 table is divided by; 1 where A can be used as it lies."""
+    exponent = frexp(operator.magnitude or 1.0)[1]
+    as_it_lies = operator.A.dtype == dtype and abs(exponent) <= SAFE_EXPONENT["float32"]
+    return 1.0 if dtype == np.float64 or as_it_lies else 2.0**exponent
 
 
 def _padding(compiled: Compiled, dtype: np.dtype[Any]) -> int:
@@ -402,13 +407,16 @@ def _dense_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any], 
 def _sparse_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any]) -> Sparse:
     from scipy import sparse
 
-    blocks = [
-        sparse.csc_array(p.operator.A) * (1 / scale) for p, scale in zip(compiled.pieces, scales, strict=True)
-    ]
+    blocks = []
+    for p, scale in zip(compiled.pieces, scales, strict=True):
+        A = sparse.csc_array(p.operator.A)
+        data = np.multiply(A.data, 1 / scale, dtype=dtype, casting="same_kind")
+        blocks.append(sparse.csc_array((data, A.indices, A.indptr), shape=A.shape))
     A = (
         sparse.csc_array(blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csc"))
         if blocks
         else sparse.csc_array((0, compiled.n))
     )
     A.sort_indices()
-    return Sparse(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data.astype(dtype, copy=False))
+    pointers, rows = A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False)
+    return Sparse(pointers, rows, A.data.astype(dtype, copy=False))

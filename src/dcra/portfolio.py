@@ -19,6 +19,7 @@ from dcra.compiled import Compiled
 from dcra.crew import Crew, Job, on_interrupt
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.enumeration import SEGMENTS, Enumerate
+from dcra.problem import Problem
 from dcra.result import Progress, Result, Status, relative_gap
 
 DEFAULT_STARTS = 32
@@ -27,7 +28,7 @@ MAX_CHUNK = 1 << 40
 BOUND_SHARE = 0.1
 """Share of a time limit that the lower bound may take."""
 
-LEAST_ROUNDS, ROUNDS_PER_START = 16, 3
+LEAST_ROUNDS, ROUNDS_PER_START = 5, 3
 """Rounds of the dual stage when starts are counted: about a tenth of their work."""
 
 SHORTEST_BOUNDED = 0.05
@@ -37,8 +38,7 @@ CALLBACK_INTERVAL = 0.05
 SLACK = 1e-5
 """An estimated objective this much above the best, relatively, is not worth judging."""
 
-TINY = 1e-9
-"""Differences below this share of |F(ones)| are rounding."""
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def first_answer(search: Search) -> None:
     compiled = search.compiled
     problem = compiled.problem
     begin = search.limits.clock()
-    search.tiny = TINY * abs(float(problem.value_at_ones))
+    search.tiny = rounding_share(problem) * abs(float(problem.value_at_ones))
     z = compiled.residual_at_zero
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
@@ -261,6 +261,11 @@ def first_answer(search: Search) -> None:
     search.bound(rounded_up(problem, trivial_bound(problem)))
 
 
+def rounding_share(problem: Problem) -> float:
+    """Differences below this share of |F(ones)| are rounding, in the objective or in the bound."""
+    return min(1e-9, 8 * EPS * (problem.n + problem.n_rows) * float(problem.n) ** 0.5)
+
+
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
     """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
     timed = search.limits.time_limit is not None
@@ -270,7 +275,8 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         nonlocal bounded
         if not bounded and search.finished > 0:
             bounded = True
-            return Job(lambda tick: raise_bound(search, tick), search.bound)
+            fun = search.fun
+            return Job(lambda tick: raise_bound(search, fun, tick), search.bound)
         task = plan.next(search)
         if task is None:
             return None
@@ -288,7 +294,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         crew = Crew(next_job, search.halted, tick, in_order=not timed)
         crew.run(search.limits.n_jobs, search.halt)
         if not bounded and not search.halted():
-            search.bound(raise_bound(search, tick))
+            search.bound(raise_bound(search, search.fun, tick))
         if plan.exact and not search.halted():
             search.bound(search.fun)
         search.tell()
@@ -317,10 +323,10 @@ def paced(work: int, seconds: float) -> int:
     return min(MAX_CHUNK, max(1, int(work * min(2.0, max(0.5, factor)))))
 
 
-def raise_bound(search: Search, tick: Callable[[], None]) -> float:
-    """The dual stage, within its share of the time."""
+def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
+    """The dual stage, within its share of the time; `fun` is the objective of a known point."""
     clock = search.limits.clock
-    stage = DualStage(search.compiled, search.fun)
+    stage = DualStage(search.compiled, fun)
     limit = search.limits.time_limit
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts

@@ -79,7 +79,7 @@ def _raise_penalty(V, gram, vectors, progress, options):
     _gram(V, gram)
     _jacobi(gram, vectors)
     k = _largest(gram)
-    ended = V.shape[0] - gram[k, k] <= options[GAP_TOL] * V.shape[0] or progress[OUTER] > options[MAX_OUTER]
+    ended = V.shape[0] - gram[k, k] <= options[GAP_TOL] * V.shape[0] or progress[OUTER] >= options[MAX_OUTER]
     change = abs(progress[SMOOTHED] - progress[ANCHOR])
     if options[OBJECTIVE_TOL] >= 0 and change <= options[OBJECTIVE_TOL] * abs(progress[ANCHOR]):
         ended = True

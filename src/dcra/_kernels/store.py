@@ -97,11 +97,12 @@ def column_norms(A: Dense | Sparse, start: Array, weight: Array) -> Array:
             else:
                 norms[t] = np.einsum("ji,ji->j", block, block)
         else:
-            square = np.square(A.val, dtype=np.float64) * ((A.idx >= lo) & (A.idx < hi))
+            square = np.append(np.square(A.val, dtype=np.float64), 0.0)
+            if start.size > 2:
+                square[:-1][(A.idx < lo) | (A.idx >= hi)] = 0.0
             if weight.size:
-                square *= weight[A.idx]
-            column = np.repeat(np.arange(n), np.diff(A.ptr))
-            norms[t] = np.bincount(column, weights=square, minlength=n)
+                square[:-1] *= weight[A.idx]
+            norms[t] = np.where(np.diff(A.ptr) > 0, np.add.reduceat(square, A.ptr[:-1]), 0.0)
     return norms
 
 

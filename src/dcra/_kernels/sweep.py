@@ -34,12 +34,11 @@ def sweep(model, x, z, columns, blocks, rest, rng, rho, first, last, total, kapp
     if total > 0 and rho[0] == 0:
         rho[0] = _first_penalty(model, columns)
     for s in range(first, last):
+        if total > 0 and s > 0 and _polarisation(x, columns) == 1.0:
+            break
         work += _pass(model, x, z, columns, blocks, rest, rng, rho[0], kappa, patience)
         if total > 0:
-            polar = _polarisation(x, columns)
-            if polar == 1.0:
-                break
-            rho[0] *= math.exp(math.sqrt((s + 1.0) / total) - polar)
+            rho[0] *= math.exp(math.sqrt((s + 1.0) / total) - _polarisation(x, columns))
     return work
 
 

@@ -55,7 +55,8 @@ def tabu(model, mirror, x, z, score, best_x, rises, until, clock, rng, moves, te
 @inline
 def _best_move(score, rises, until, now):
     best, rise = -1, np.inf
-    room = score[2] - score[0] - score[1]
+    now_at = score[0] + score[1]
+    room = min(score[2], now_at) - now_at
     for j in range(rises.size):
         if rises[j] < rise and (until[j] <= now or rises[j] < room):
             best, rise = j, rises[j]

@@ -13,7 +13,7 @@ import numpy as np
 
 from dcra._array import Array, from_numpy, to_numpy
 from dcra._kernels.seed import state as random_state
-from dcra._kernels.store import Dense
+from dcra._kernels.store import Dense, Model
 from dcra.compiled import Compiled, Smoothing
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.engines.block import WIDTH, blocks_of, first_penalty, steered
@@ -87,6 +87,11 @@ def initial_points(compiled: Compiled, starts: Starts) -> Host:
     return np.stack(draws)
 
 
+def runs_of(model: Model, n: int) -> Host:
+    """The runs of columns that the compiled loop shuffles: single columns where A is dense."""
+    return np.arange(n if isinstance(model.A, Dense) else -(-n // RUN))
+
+
 class BlockState(State):
     """All starts together, one block of columns at a time."""
 
@@ -143,8 +148,7 @@ class CoordinateState(State):
         self.b = table.b
         self.points = initial_points(compiled, starts).astype(np.float32)
         self.out = np.where(self.points >= 0, 1.0, -1.0)
-        runs = compiled.n if isinstance(self.model.A, Dense) else -(-compiled.n // 64)
-        self.columns, self.blocks = np.arange(compiled.n), np.arange(runs)
+        self.columns = np.arange(compiled.n)
         self.current = -1
         self._work = 0.0
         self._next_start()
@@ -160,6 +164,7 @@ class CoordinateState(State):
         self.z = np.empty_like(self.b)
         self.rest = np.zeros(self.compiled.n, np.int64)
         self.rho = np.zeros(1)
+        self.blocks = runs_of(self.model, self.compiled.n)
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
         refresh(self.model, self.b, self.x, self.z)
         self._work += self.compiled.work_per_pass
@@ -196,6 +201,9 @@ class CoordinateState(State):
 
 PATIENCE = 2.0
 """Sweeps for which a variable rests that would overshoot its corner by one."""
+
+RUN = 64
+"""Columns of a sparse A that are visited in a row: neighbours in memory."""
 
 REFRESH = 50
 """Block sweeps between two exact recomputations of the residual."""
