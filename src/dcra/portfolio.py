@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from math import inf
+from math import inf, sqrt
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -263,7 +263,7 @@ def first_answer(search: Search) -> None:
 
 def rounding_share(problem: Problem) -> float:
     """Differences below this share of |F(ones)| are rounding, in the objective or in the bound."""
-    return min(1e-9, 8 * EPS * (problem.n + problem.n_rows) * float(problem.n) ** 0.5)
+    return min(1e-9, 8 * EPS * (problem.n + problem.n_rows) * sqrt(problem.n))
 
 
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
