@@ -73,7 +73,8 @@ def load(console: Console) -> None:
     begin = time.perf_counter()
     with working(console, "loading the inner loops; the first time ever they are compiled"):
         for method in SEARCHES.values():
-            minimize(np.eye(48), np.ones(48), method=method, starts=1, seed=0)
+            A = np.random.default_rng(0).standard_normal((40, 48))  # not solved before a loop has run
+            minimize(A, np.ones(40), method=method, starts=1, seed=0)
     console.print(f"Inner loops loaded in {time.perf_counter() - begin:.1f} s, {default_jobs()} threads.\n")
 
 
@@ -189,7 +190,7 @@ def table(entries: list[Entry], floor: float) -> Any:
 def draw(console: Console, entries: list[Entry], picture: str) -> None:
     """The histories of all methods that have one, if matplotlib is there."""
     if find_spec("matplotlib") is None:
-        console.print("   No picture: matplotlib is not installed (pip install 'dcra[plot]').")
+        console.print("   No picture: matplotlib is not installed (pip install 'dcra\\[plot]').")
         return
     from dcra.plotting import new_figure, plot_comparison
 
