@@ -1,7 +1,7 @@
 """What a benchmark is: cases that can be run one at a time, in any order, and rows that add up to a report.
 
-A benchmark makes every instance from its name, so that a case can be run again anywhere; what it returns is one
-row of plain JSON values. It knows nothing of files, progress or processes: that is the runner's part.
+A benchmark makes every instance from its name, so that a case can be run again anywhere, and returns
+one row of plain JSON values. It knows nothing of files, progress or processes: that is the runner's part.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Benchmark(ABC):
     def run(self, case: Case) -> Row:
         """Solve one case and judge the answer in float64; raises `Skip` where that is not possible here.
 
-        The row has at least "fun" (the judged objective), "wall" and "cpu" (seconds of the solve alone, without
+        The row has at least "fun" (the judged objective), "wall" and "cpu" (seconds of the solve, without
         the making of the instance or compiling). The runner adds the case, the versions and the machine.
         """
 
