@@ -184,9 +184,10 @@ def test_one_path_on_every_library_batched_or_looped(engine, loss):
 
 
 @pytest.mark.parametrize("n", [10, 50])
-@pytest.mark.parametrize("engine", [STEADY, DCRA.paper(max_outer=10)], ids=["steady", "paper"])
-def test_one_answer_on_every_library_batched_or_looped(engine, n):
-    A, b = draw(7, n, n)
+@pytest.mark.parametrize("seed", [7, 17])
+@pytest.mark.parametrize("engine", [DCRA(), STEADY, DCRA.paper()], ids=["default", "steady", "paper"])
+def test_one_answer_on_every_library_batched_or_looped(engine, seed, n):
+    A, b = draw(seed, n, n)
     V0 = factors(n, 2, 5)
     compiled = compiled_of(A, b)
     looped = np.concatenate([finish(engine.start_from(compiled, v[None])) for v in V0])
@@ -195,7 +196,7 @@ def test_one_answer_on_every_library_batched_or_looped(engine, n):
         np.testing.assert_array_equal(finish(engine.start_from(compiled, V0)), looped)
 
 
-@pytest.mark.parametrize("engine", [DCRA.paper(), DCRA.authors()], ids=["paper", "authors"])
+@every_preset
 @pytest.mark.parametrize("loss", ["l1", "squared", "huber", "hinge", "quantile", "logistic"])
 def test_compiled_loops_give_the_same_answer(engine, loss):
     A, b = draw(8, 15, 12)

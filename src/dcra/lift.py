@@ -11,6 +11,9 @@ import numpy as np
 
 from dcra._array import Array, namespace
 
+GRID = 2.0**20
+"""Far coarser than rounding, far finer than any step that matters."""
+
 
 def random_factor(rank: int, n: int, seed: int, index: int) -> np.ndarray[Any, Any]:
     """Start number `index` of a seed: Gaussian columns, normalised, (rank, n+1); always drawn on the host."""
@@ -59,6 +62,11 @@ def normalize_columns(U: Array, old: Array) -> Array:
     if not bool(xp.any(zero)):
         return U / size
     return xp.where(zero, old, U / xp.where(zero, xp.ones_like(size), size))
+
+
+def snap(V: Array) -> Array:
+    """Unit columns through multiples of 1/GRID: what rounding did to the last bits is forgotten."""
+    return normalize_columns(namespace(V).floor(V * GRID + 0.5), V)
 
 
 def round_factor(V: Array) -> Array:

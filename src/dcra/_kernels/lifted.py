@@ -16,7 +16,8 @@ from .store import LOGISTIC
 RHO, CURVATURE, SMOOTHED, ANCHOR, INNER, OUTER, DONE = range(7)
 """Places in the progress of a start."""
 
-GROWTH, RHO_MAX, STEP_TOL, GAP_TOL, OBJECTIVE_TOL, MAX_INNER, MAX_OUTER, BACKTRACK, SHRINK, GROW = range(10)
+GROWTH, RHO_MAX, STEP_TOL, GAP_TOL, OBJECTIVE_TOL, MAX_INNER, MAX_OUTER = range(7)
+BACKTRACK, SHRINK, GROW, GRID = range(7, 11)
 """Places in the options; OBJECTIVE_TOL < 0 means none, BACKTRACK 0 or 1."""
 
 
@@ -41,7 +42,7 @@ def advance(model, b, V, x, z, progress, options, steps, scratch):
         top = _largest(gram)
         for j in range(x.size):
             g[j] = grad(model.A, j, z, model.rows) + model.c[j]
-        moved = _move(V, U, g, vectors, top, progress[RHO], progress[CURVATURE])
+        moved = _move(V, U, g, vectors, top, progress[RHO], progress[CURVATURE], options[GRID])
         for j in range(x.size):
             x_new[j] = _dot(U[0], U[j + 1])
         refresh(model, b, x_new, z_new)
@@ -89,8 +90,8 @@ def _raise_penalty(V, gram, vectors, progress, options):
 
 
 @inline
-def _move(V, U, g, vectors, top, rho, L):
-    """U = normalised columns of L V - gradient + 2 rho u u'V; returns |U - V|_F^2."""
+def _move(V, U, g, vectors, top, rho, L, grid):
+    """U = normalised columns of L V - gradient + 2 rho u u'V, snapped to `grid`; returns |U - V|_F^2."""
     p, m = V.shape
     for i in range(m):
         U[0, i] = 0.0
@@ -100,17 +101,26 @@ def _move(V, U, g, vectors, top, rho, L):
             U[j, i] = -g[j - 1] * V[0, i]
     moved = 0.0
     for j in range(p):
-        along, size = 0.0, 0.0
+        along = 0.0
         for i in range(m):
             along += vectors[i, top] * V[j, i]
         for i in range(m):
             U[j, i] += L * V[j, i] + 2.0 * rho * along * vectors[i, top]
-            size += U[j, i] * U[j, i]
-        size = math.sqrt(size)
+        _normalize(U[j], V[j])
         for i in range(m):
-            U[j, i] = U[j, i] / size if size > 0 else V[j, i]
+            U[j, i] = math.floor(U[j, i] * grid + 0.5)
+        _normalize(U[j], V[j])
+        for i in range(m):
             moved += (U[j, i] - V[j, i]) ** 2
     return moved
+
+
+@inline
+def _normalize(u, old):
+    """Scale u to unit length; a zero u becomes `old`."""
+    size = math.sqrt(_dot(u, u))
+    for i in range(u.size):
+        u[i] = u[i] / size if size > 0 else old[i]
 
 
 @inline

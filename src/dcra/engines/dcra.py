@@ -239,6 +239,7 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     gradient = lift.gradient(it.V, g)
     L, rho = it.L[:, None, None], it.rho[:, None, None]
     V = lift.normalize_columns(L * it.V - gradient + (2 * rho) * lift.spectral_part(it.V, u), it.V)
+    V = lift.snap(V)  # some hundred steps can turn a rounding error into another answer
     x = lift.relaxed(V)
     move = V - it.V
     moved = xp.sum(move * move, axis=(-2, -1))

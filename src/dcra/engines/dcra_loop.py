@@ -8,6 +8,7 @@ import numpy as np
 
 from dcra.compiled import Compiled
 from dcra.engines.base import Host, State
+from dcra.lift import GRID
 from dcra.losses import TableLoss
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class DcraLoopState(State):
         self.scratch = scratch(compiled.n, V.shape[1], self.b.size)
         tol = -1.0 if engine.objective_tol is None else engine.objective_tol
         numbers = (engine.rho_growth, engine.rho_max, engine.step_tol, engine.tol, tol)
-        limits = (engine.max_inner, engine.max_outer, engine.curvature == "auto", SHRINK, GROW)
+        limits = (engine.max_inner, engine.max_outer, engine.curvature == "auto", SHRINK, GROW, GRID)
         self.options = np.asarray([*numbers, *limits], np.float64)
         self.first = np.asarray(
             [engine.rho_init, first_curvature(engine, compiled), 0, 0, 0, 0, 0], np.float64
