@@ -21,6 +21,7 @@ from dcra.methods import resolve
 from dcra.portfolio import Limits, Search, default_jobs, one_blas_thread, run
 from dcra.problem import Problem, Term
 from dcra.result import BatchResult, Progress, Result, Status
+from dcra.warming import after_short_call
 
 
 def minimize(
@@ -139,7 +140,10 @@ def solve(
         clock=clock,
     )
     points = _points(problem, x0)
-    loops = not (label == "auto" and trivial(problem)) and loading.affordable(time_limit)
+    wanted = not (label == "auto" and trivial(problem))
+    loops = wanted and loading.affordable(time_limit)
+    if wanted and not loops:
+        after_short_call()
     compiled = compile_problem(problem, loops)
     compile_seconds = loading.load(announce=progress) if compiled.tabulated else 0.0
     chosen = secrets.randbits(32) if seed is None else _seed(seed)

@@ -207,13 +207,13 @@ class Compiled:
             and all(isinstance(p.loss, known) and p.operator.has_columns for p in self.pieces)
         )
 
-    def tables(self, dtype: Any = np.float64) -> Tables:
-        """The arrays for compiled loops; built once per dtype."""
-        key = np.dtype(dtype)
+    def tables(self, dtype: Any = np.float64, padded: bool = True) -> Tables:
+        """The arrays for compiled loops, built once; short columns are padded where loops run along them."""
+        key = np.dtype(dtype), padded
         with _building:
             cache: dict[Any, Tables] = self.__dict__.setdefault("_tables", {})
             if key not in cache:
-                cache[key] = _build_tables(self, key)
+                cache[key] = _build_tables(self, *key)
             return cache[key]
 
 
@@ -279,7 +279,8 @@ def _without_zero_rows(
     else:
         lost = float(xp.sum(xp.take(weight, index) * values))
         weight = xp.take(weight, kept)
-    return operator.rows(keep), xp.take(b, kept), weight, lost
+    left = operator.without_zero_rows(keep) if isinstance(operator, SparseMatrix) else operator.rows(keep)
+    return left, xp.take(b, kept), weight, lost
 
 
 def _moderate(operator: Operator, b: Array, safe: int) -> tuple[Operator, Array, float]:
@@ -313,12 +314,12 @@ def _in_working_type(p: Piece, value_scale: float, like: Array) -> Piece:
     return replace(p, operator=p.operator.astype(like.dtype), b=b, weight=weight)
 
 
-def _build_tables(compiled: Compiled, dtype: np.dtype[Any]) -> Tables:
+def _build_tables(compiled: Compiled, dtype: np.dtype[Any], padded: bool) -> Tables:
     """Stack the pieces into one column store, each divided by a power of two of its own."""
     scales = [_table_scale(p.operator, dtype) for p in compiled.pieces]
     total = sum(p.operator.entries for p in compiled.pieces)
     dense = total > 0.1 * compiled.n * compiled.n_rows
-    pad = _padding(compiled, dtype) if dense else 0
+    pad = _padding(compiled, dtype) if dense and padded else 0
     store = _dense_store(compiled, scales, dtype, pad) if dense else _sparse_store(compiled, scales, dtype)
     b = [to_numpy(p.b) / s for p, s in zip(compiled.pieces, scales, strict=True)]
     rows = [_table_row(p, s) for p, s in zip(compiled.pieces, scales, strict=True)]

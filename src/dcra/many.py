@@ -25,12 +25,12 @@ from dcra.schedule import natural_units, units_at
 CHUNK = 256
 """Right-hand sides that one array sweep carries."""
 
-SWEEPS = 60
-BUDGET = 3_000_000_000
+SWEEPS, ARRAY_STARTS = 60, 4
+BUDGET = 4_000_000_000
 """Entries of A touched for all right-hand sides together, when nothing else is asked for."""
 
-MIN_PASSES, FEW_PASSES, MAX_PASSES = 30, 60, 300
-STARTS = 4
+MIN_PASSES, FEW_PASSES, MAX_PASSES = 20, 16, 300
+STARTS = 16
 HOT = 0.6
 GRAIN = 16
 """Groups of right-hand sides that a thread takes at a time."""
@@ -71,12 +71,10 @@ class Stop:
 
 
 def effort(k: int, entries: int, starts: int | None) -> tuple[int, int]:
-    """Starts and passes for each of k right-hand sides: several starts unless they would all be hasty."""
-    several = starts or STARTS
-    passes = BUDGET // (k * entries * several)
-    if starts is None and passes < FEW_PASSES:
-        several, passes = 1, passes * several
-    return several, int(np.clip(passes, MIN_PASSES, MAX_PASSES))
+    """Starts and passes for each of k right-hand sides: many short descents find more than few long ones."""
+    passes = BUDGET // (k * entries)
+    several = starts or 2 ** int(np.log2(np.clip(passes // FEW_PASSES, 1, STARTS)))
+    return several, int(np.clip(passes // several, MIN_PASSES, MAX_PASSES))
 
 
 def solve_loops(many: Many, seed: int, starts: int | None, n_jobs: int, stop: Stop) -> Host:
@@ -84,7 +82,7 @@ def solve_loops(many: Many, seed: int, starts: int | None, n_jobs: int, stop: St
     from dcra._kernels.batch import LANES, batch, scratch
 
     compiled = many.compiled
-    tables = compiled.tables(np.float32)
+    tables = compiled.tables(np.float32, padded=False)
     starts, passes = effort(len(many.B), compiled.work_per_pass, starts and min(starts, LANES))
     B = np.zeros((len(many.B), tables.b.size), np.float32)
     B[:, : tables.n_rows] = many.B / tables.scales[0]
@@ -170,7 +168,7 @@ def solve(problem: Problem, B: Host, seed: int, starts: int | None, n_jobs: int,
     elif compiled.tabulated:
         spins = solve_loops(Many.of(compiled, B), seed, starts, n_jobs, stop)
     else:
-        spins = solve_arrays(Many.of(compiled, B), seed, starts or STARTS, stop)
+        spins = solve_arrays(Many.of(compiled, B), seed, starts or ARRAY_STARTS, stop)
     return spins if problem.domain == "spin" else (spins + 1) / 2
 
 

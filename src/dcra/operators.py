@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Array, device_of, from_numpy, is_array, is_numpy, namespace, to_numpy
+from dcra._kernels.store import segment_sums
 
 MATERIALIZE_ENTRIES = 50_000_000
 """A LinearOperator with at most this many entries is turned into a dense matrix, once."""
@@ -130,6 +131,16 @@ class SparseMatrix:
     def rows(self, keep: np.ndarray[Any, Any]) -> SparseMatrix:
         return SparseMatrix(self.A[keep, :])
 
+    def without_zero_rows(self, keep: np.ndarray[Any, Any]) -> SparseMatrix:
+        """`rows(keep)` where all other rows are zero: rows are numbered anew, and the values shared.
+
+        A zero that is stored moves to the first row, where it does no harm.
+        """
+        number = np.zeros(self.shape[0], self.A.indices.dtype)
+        number[keep] = np.arange(keep.size)
+        parts = (self.A.data, number[self.A.indices], self.A.indptr)
+        return SparseMatrix(type(self.A)(parts, shape=(keep.size, self.shape[1])))
+
     def scaled(self, factor: float) -> SparseMatrix:
         return SparseMatrix(self.A * factor)
 
@@ -147,8 +158,8 @@ class SparseMatrix:
 
     @cached_property
     def column_norms(self) -> Array:
-        squares = np.add.reduceat(np.append(self.A.data.astype(np.float64) ** 2, 0.0), self.A.indptr[:-1])
-        return np.sqrt(np.where(np.diff(self.A.indptr) > 0, squares, 0.0)).astype(self.A.dtype)
+        squares = segment_sums(np.square(self.A.data, dtype=np.float64), self.A.indptr)
+        return np.sqrt(squares).astype(self.A.dtype)
 
     def exact_residual(self, x: Array, b: Array) -> Array:
         return _batched(lambda M: self.A @ M, np.asarray(x, np.float64)) - b

@@ -80,19 +80,28 @@ def _propose(model, x, z, loss, linear, new, dx, draws, rng, j, temperature):
     for lane in range(LANES):
         dx[lane] = -(x[j, lane] + x[j, lane])
     _trial(model, j, dx, z, loss, new)
-    moved, skip, heat = 0, below(rng, DRAWS), dx.dtype.type(temperature)
+    _decide(loss, new, dx, draws, below(rng, DRAWS), dx.dtype.type(temperature), c)
+    if c != 0:
+        for lane in range(LANES):
+            linear[lane] += c * dx[lane]
+    moved = dx.dtype.type(0)
     for lane in range(LANES):
-        rise = new[lane] - loss[lane] + c * dx[lane]
-        taken = rise < heat * draws[skip + lane]
-        dx[lane] = dx[lane] if taken else dx.dtype.type(0)
-        loss[lane] = new[lane] if taken else loss[lane]
-        linear[lane] += c * dx[lane]
         x[j, lane] += dx[lane]
-        moved += taken
-    if moved:
+        moved += abs(dx[lane])
+    if moved > 0:
         _shift(model.A, j, dx, z)
         return 2 * LANES * size
     return LANES * size
+
+
+@inline
+def _decide(loss, new, dx, draws, skip, heat, c):
+    """Metropolis' rule: dx becomes 0 where the flip is refused, loss follows. Two loops: they vectorise."""
+    for lane in range(LANES):
+        rise = new[lane] - loss[lane] + c * dx[lane]
+        dx[lane] = dx[lane] if rise < heat * draws[skip + lane] else dx.dtype.type(0)
+    for lane in range(LANES):
+        loss[lane] = new[lane] if dx[lane] != 0 else loss[lane]
 
 
 @inline

@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import os
 import sys
+import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,9 @@ from pathlib import Path
 IMPORT_SECONDS = 1.5
 COMPILE_SECONDS = 20.0
 SHARE = 0.2
+
+behind = threading.Event()
+"""Set while another thread loads the loops: until it is done, callers do without them."""
 
 
 @cache
@@ -23,7 +27,7 @@ def available() -> bool:
 
 
 def loaded() -> bool:
-    return "dcra._kernels.sweep" in sys.modules
+    return "dcra._kernels.sweep" in sys.modules and not behind.is_set()
 
 
 def affordable(seconds_left: float | None) -> bool:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 TABLE, LOGISTIC, CAPPED = 0, 1, 2
 
+BLOCK = 1 << 14  # columns summed at a time
+
 Array = NDArray[Any]
 
 
@@ -97,13 +99,25 @@ def column_norms(A: Dense | Sparse, start: Array, weight: Array) -> Array:
             else:
                 norms[t] = np.einsum("ji,ji->j", block, block)
         else:
-            square = np.append(np.square(A.val, dtype=np.float64), 0.0)
+            square = np.square(A.val)
             if start.size > 2:
-                square[:-1][(A.idx < lo) | (A.idx >= hi)] = 0.0
+                square[(A.idx < lo) | (A.idx >= hi)] = 0.0
             if weight.size:
-                square[:-1] *= weight[A.idx]
-            norms[t] = np.where(np.diff(A.ptr) > 0, np.add.reduceat(square, A.ptr[:-1]), 0.0)
+                square *= weight[A.idx]
+            norms[t] = segment_sums(square, A.ptr)
     return norms
+
+
+def segment_sums(values: Array, start: Array) -> Array:
+    """Sums of values[start[j] : start[j + 1]] in float64, for every j; a block at a time, to save memory."""
+    sums = np.zeros(start.size - 1)
+    for j in range(0, sums.size, BLOCK):
+        bounds = start[j : j + BLOCK + 1]
+        block = values[bounds[0] : bounds[-1]].astype(np.float64)
+        filled = np.flatnonzero(np.diff(bounds))
+        if filled.size:
+            sums[j + filled] = np.add.reduceat(block, bounds[filled] - bounds[0])
+    return sums
 
 
 def build(
