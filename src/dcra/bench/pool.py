@@ -1,0 +1,153 @@
+"""Child processes that run cases, so that a case can fail in any way and the run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from dcra.bench.base import Case, Row
+from dcra.bench.environment import thread_variables
+
+START_SECONDS = 300.0
+"""How long a child may take to import what it needs."""
+
+
+class Worker:
+    """One child; it is replaced when a case has ended it."""
+
+    def __init__(self, path: str, threads: int, log: IO[bytes]) -> None:
+        self.path, self.threads, self.log = path, threads, log
+        self.child: subprocess.Popen[bytes] | None = None
+        self.closed = False
+
+    def run(self, case: Case, limit: float) -> Row:
+        """The row of a case, whatever becomes of it."""
+        if self.child is None:
+            reply, why = self._start()
+            if reply is None:
+                return self._ended(f"the process for it did not start: {why}")
+        reply, why = self._ask(case, limit)
+        if reply is not None:
+            return reply
+        if why == "late":
+            return self._ended(f"no answer {limit:g} s after the start; its process was ended", "timeout")
+        return self._ended(f"its process ended with {why}")
+
+    def close(self) -> None:
+        """End the child, at once and for good."""
+        self.closed = True
+        child = self.child
+        if child is not None:
+            child.kill()
+
+    def _start(self) -> tuple[Row | None, str]:
+        command = [sys.executable, "-P", "-m", "dcra.bench.worker", self.path, str(self.threads)]
+        self.child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            env=os.environ
+            | thread_variables(self.threads)
+            | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # Ctrl-C is for the parent, who then ends its children
+        )
+        if self.closed:
+            self.child.kill()
+        return self._reply(START_SECONDS)
+
+    def _ask(self, case: Case, limit: float) -> tuple[Row | None, str]:
+        assert self.child is not None
+        assert self.child.stdin is not None
+        try:
+            self.child.stdin.write(json.dumps(asdict(case)).encode() + b"\n")
+            self.child.stdin.flush()
+        except OSError:
+            return None, self._exit()
+        return self._reply(limit)
+
+    def _reply(self, limit: float) -> tuple[Row | None, str]:
+        """The next message of the child; or None and "late", or None and how the child ended."""
+        child = self.child
+        assert child is not None
+        assert child.stdout is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            child.kill()
+
+        timer = threading.Timer(limit, end)
+        timer.start()
+        line = child.stdout.readline()
+        timer.cancel()
+        if line.endswith(b"\n"):
+            message: Row = json.loads(line)
+            return message, ""
+        return None, "late" if late.is_set() else self._exit()
+
+    def _exit(self) -> str:
+        assert self.child is not None
+        code = self.child.wait()
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+    def _ended(self, reason: str, status: str = "crashed") -> Row:
+        child, self.child = self.child, None
+        if child is not None:
+            child.kill()
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    pipe.close()
+        return {"status": status, "reason": reason}
+
+
+class Pool:
+    """Some workers side by side."""
+
+    def __init__(self, path: str, jobs: int, threads: int, log: Path) -> None:
+        self.log = log.open("ab")
+        self.workers = [Worker(path, threads, self.log) for _ in range(jobs)]
+
+    def run(self, cases: Sequence[tuple[Case, float]]) -> Iterator[tuple[Case, Row]]:
+        """Outcomes of cases (each with its limit in seconds) as they come."""
+        waiting: queue.SimpleQueue[tuple[Case, float]] = queue.SimpleQueue()
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for case in cases:
+            waiting.put(case)
+
+        def serve(worker: Worker) -> None:
+            while not worker.closed:
+                try:
+                    case, limit = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                done.put((case, worker.run(case, limit)))
+
+        for worker in self.workers:
+            threading.Thread(target=serve, args=(worker,), daemon=True).start()
+        for _ in cases:
+            yield done.get()
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.close()
+        for worker in self.workers:
+            if worker.child is not None:
+                worker.child.wait()
+        self.log.close()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
