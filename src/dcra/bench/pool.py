@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -42,12 +43,24 @@ class Worker:
             return self._ended(f"no answer {limit:g} s after the start; its process was ended", "timeout")
         return self._ended(f"its process ended with {why}")
 
-    def close(self) -> None:
-        """End the child, at once and for good."""
+    def halt(self) -> None:
+        """End the child at once, from any thread; no other is started."""
         self.closed = True
         child = self.child
         if child is not None:
             child.kill()
+
+    def discard(self) -> None:
+        """End the child and let go of it."""
+        child, self.child = self.child, None
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # a message that the child has not read
+                    pipe.close()
 
     def _start(self) -> tuple[Row | None, str]:
         command = [sys.executable, "-P", "-m", "dcra.bench.worker", self.path, str(self.threads)]
@@ -101,13 +114,7 @@ class Worker:
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
     def _ended(self, reason: str, status: str = "crashed") -> Row:
-        child, self.child = self.child, None
-        if child is not None:
-            child.kill()
-            child.wait()
-            for pipe in (child.stdin, child.stdout):
-                if pipe is not None:
-                    pipe.close()
+        self.discard()
         return {"status": status, "reason": reason}
 
 
@@ -117,6 +124,7 @@ class Pool:
     def __init__(self, path: str, jobs: int, threads: int, log: Path) -> None:
         self.log = log.open("ab")
         self.workers = [Worker(path, threads, self.log) for _ in range(jobs)]
+        self.threads: list[threading.Thread] = []
 
     def run(self, cases: Sequence[tuple[Case, float]]) -> Iterator[tuple[Case, Row]]:
         """Outcomes of cases (each with its limit in seconds) as they come."""
@@ -133,17 +141,21 @@ class Pool:
                     return
                 done.put((case, worker.run(case, limit)))
 
-        for worker in self.workers:
-            threading.Thread(target=serve, args=(worker,), daemon=True).start()
+        self.threads = [
+            threading.Thread(target=serve, args=(worker,), daemon=True) for worker in self.workers
+        ]
+        for thread in self.threads:
+            thread.start()
         for _ in cases:
             yield done.get()
 
     def close(self) -> None:
         for worker in self.workers:
-            worker.close()
+            worker.halt()
+        for thread in self.threads:
+            thread.join()
         for worker in self.workers:
-            if worker.child is not None:
-                worker.child.wait()
+            worker.discard()
         self.log.close()
 
     def __enter__(self) -> Pool:

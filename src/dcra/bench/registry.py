@@ -9,6 +9,7 @@ from dcra.messages import suggest
 
 BENCHMARKS: dict[str, str] = {
     "table1": "dcra.bench.table1:Table1",
+    "sensitivity": "dcra.bench.sensitivity:Sensitivity",
 }
 """'module:class' of each benchmark."""
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ class Appender:
                 os.write(self.descriptor, line[written:])  # says why there is no room for the rest
             os.fsync(self.descriptor)
         except OSError:
-            os.ftruncate(self.descriptor, size)
+            with suppress(OSError):  # what cannot be shortened is repaired by the next run
+                os.ftruncate(self.descriptor, size)
             raise
 
     def close(self) -> None:

@@ -1,13 +1,230 @@
-"""Tables and figures of benchmark `table1`."""
+"""Tables and figures of benchmark `table1`, laid out as in the paper, and what the paper leaves out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from dcra.bench import compare
 from dcra.bench.base import Row
-from dcra.bench.sections import Section
+from dcra.bench.compare import DEFINITIONS, Duel, duel, grouped, mean
+from dcra.bench.floor import l1_floor, l1_random
+from dcra.bench.gaussian import size_of
+from dcra.bench.paper import PAPER
+from dcra.bench.sections import Cell, Figure, Panel, Section, Table
+from dcra.bench.table1_words import summary
+
+OURS = "auto"
 
 
 def sections(rows: Sequence[Row]) -> list[Section]:
     """Everything the report says."""
-    return []
+    order = [f"{n}x{d}" for n, d in PAPER]
+    rows = sorted(rows, key=lambda row: (order.index(row["size"]), row["seed"]))
+    runs = by_budget(rows)
+    parts: list[Section] = [summary(runs, OURS)]
+    if rows:
+        parts += [profiles(runs), *anytime(rows), published(rows)]
+    for title, group in runs.items():
+        parts += tables(title, group)
+    return parts
+
+
+def by_budget(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows by their budgets, shortest first, under the words for them; a method's own end comes last."""
+    groups = grouped(rows, "factor")
+    factors = sorted((factor for factor in groups if factor is not None), key=float)
+    named = {
+        "at the paper's seconds" if factor == 1 else f"at {factor:g} x the paper's seconds": groups[factor]
+        for factor in factors
+    }
+    return named | ({"one start to its own end": groups[None]} if None in groups else {})
+
+
+def methods_of(rows: Sequence[Row]) -> list[str]:
+    """Methods in the benchmark's order."""
+    from dcra.bench.table1 import Table1
+
+    present = {row["method"] for row in rows}
+    return [method for method in Table1.methods if method in present]
+
+
+def tables(title: str, rows: Sequence[Row]) -> list[Section]:
+    """The paper's four blocks for one budget; CPU and wall seconds both."""
+    groups, methods = grouped(rows, "size"), methods_of(rows)
+    means = compare.columns(groups, methods, lambda found: mean(found, "fun"))
+    walls = compare.columns(groups, methods, lambda found: mean(found, "wall"))
+    cpus = compare.columns(groups, methods, lambda found: mean(found, "cpu"))
+    heads = [[*size_of(size), len(grouped(found, "instance"))] for size, found in groups.items()]
+    limits = [[*scale(size), lower_bound(found)] for size, found in groups.items()]
+    printed = [PAPER[size_of(size)].dcra for size in groups]
+    parts: list[Section] = [
+        Table(
+            f"Average objective {title}",
+            ["n", "d", "instances", "floor", "random", "bound", "paper's DCRA", *methods],
+            [
+                [*head, *limit, paper, *line]
+                for head, limit, paper, line in zip(heads, limits, printed, means, strict=True)
+            ],
+            "Mean of |Ax - b|_1, judged in float64. Floor: below it an x almost surely does not exist. "
+            "Random: the expected objective of random signs. Bound: the mean, over instances, of the "
+            "largest lower bound that any method proved. Paper's DCRA: as printed there.",
+            digits=5,
+            best="min",
+            best_from=7,
+            frozen=2,
+        ),
+    ]
+    if OURS in methods and len(methods) > 1:
+        parts += [
+            _duels(f"Win rate of {OURS} {title}, %", groups, methods, _won, DEFINITIONS, 3),
+            _duels(
+                f"Mean relative difference of {OURS} {title}, %",
+                groups,
+                methods,
+                lambda found: None if found.difference is None else 100 * found.difference,
+                DEFINITIONS,
+                3,
+            ),
+        ]
+    for name, lines in (("wall", walls), ("CPU", cpus)):
+        parts.append(
+            Table(
+                f"Average {name} seconds {title}",
+                ["n", "d", "instances", "paper's DCRA", *methods],
+                [
+                    [*head, PAPER[head[0], head[1]].dcra_seconds, *line]
+                    for head, line in zip(heads, lines, strict=True)
+                ],
+                "Seconds of the solve alone: making the instance, importing and compiling come before the "
+                "clock starts. CPU seconds count all threads.",
+                digits=3,
+                frozen=2,
+            )
+        )
+    return parts
+
+
+def _duels(
+    title: str,
+    groups: dict[Any, list[Row]],
+    methods: Sequence[str],
+    cell: Callable[[Duel], Cell],
+    caption: str,
+    digits: int,
+) -> Table:
+    """One cell for each rival and size."""
+    rivals = [method for method in methods if method != OURS]
+    lines: list[list[Cell]] = []
+    for size, found in groups.items():
+        parts = grouped(found, "method")
+        duels = [duel(parts.get(OURS, ()), parts.get(rival, ())) for rival in rivals]
+        lines.append([*size_of(size), *(None if one is None else cell(one) for one in duels)])
+    return Table(title, ["n", "d", *rivals], lines, caption, digits, frozen=2)
+
+
+def _won(found: Duel) -> Cell:
+    wins, ties = 100 * found.wins, 100 * found.ties
+    return f"{wins:.3g} (+{ties:.3g} ties)" if ties else wins
+
+
+def scale(size: str) -> tuple[float, float]:
+    """Floor and random-sign value of a size."""
+    return l1_floor(*size_of(size)), l1_random(*size_of(size))
+
+
+def lower_bound(rows: Sequence[Row]) -> float | None:
+    """The mean over instances of the best proven lower bound."""
+    best = [
+        max((row["bound"] for row in group if row.get("bound") is not None), default=None)
+        for group in grouped(rows, "instance").values()
+    ]
+    known = [bound for bound in best if bound is not None]
+    return sum(known) / len(known) if known else None
+
+
+def published(rows: Sequence[Row]) -> Table:
+    """The paper's objectives beside what explains them."""
+    lines: list[list[Cell]] = []
+    for size, found in grouped(rows, "size").items():
+        paper, own = PAPER[size_of(size)], grouped([row for row in found if row["factor"] is None], "method")
+        once = grouped(found, "instance").values()
+        signs = mean([group[0] for group in once], "random")
+        epm, ours = mean(own.get("mpec-epm-table", ()), "fun"), mean(own.get("dcra-paper", ()), "fun")
+        lines.append(
+            [
+                *size_of(size),
+                *(paper.dcra, ours, _off(ours, paper.dcra)),
+                *(paper.gurobi, signs, _off(signs, paper.gurobi)),
+                *(paper.mpec_epm, epm, _off(epm, paper.mpec_epm)),
+                *(paper.l2box, *(mean(own.get(name, ()), "fun") for name in ("mpec-adm", "l2box-admm"))),
+            ]
+        )
+    return Table(
+        "The paper's printed objectives beside ours",
+        [
+            *("n", "d", "paper's DCRA", "dcra-paper", "off, %"),
+            *("paper's Gurobi", "random signs", "off, %"),
+            *("paper's MPEC-EPM", "mpec-epm-table", "off, %"),
+            *("paper's L2-box ADMM", "mpec-adm", "l2box-admm"),
+        ],
+        lines,
+        "Ours are means over our instances, each method from one start to its own end; off = (ours - "
+        "printed) / printed. One random sign vector an instance stands beside the printed Gurobi column, one "
+        "outer round of MPEC-EPM beside the printed MPEC-EPM column.",
+        frozen=2,
+    )
+
+
+def _off(ours: float | None, printed: float) -> float | None:
+    return None if ours is None else 100 * (ours - printed) / printed
+
+
+def profiles(runs: dict[str, list[Row]]) -> Figure:
+    """Performance profiles, one panel for each budget."""
+    panels = [
+        Panel(
+            title[0].upper() + title[1:],
+            "objective / best of all methods",
+            "share of instances",
+            compare.profile(rows, OURS),
+            log_x=True,
+        )
+        for title, rows in runs.items()
+    ]
+    return Figure(
+        "Performance profiles",
+        panels,
+        "The share of instances on which a method's objective is within a factor of the best that any method "
+        "found at that budget. Higher is better; at 1 it is the share of instances won or tied.",
+    )
+
+
+def anytime(rows: Sequence[Row]) -> list[Section]:
+    """Objective over time, one panel for each size, from the longest budget that each method had."""
+    timed = [row for row in rows if row["factor"] is not None]
+    if not timed:
+        return []
+    longest = {
+        key: max(row["factor"] for row in found) for key, found in grouped(timed, "size", "method").items()
+    }
+    kept = [row for row in timed if row["factor"] == longest[row["size"], row["method"]]]
+    panels = [
+        Panel(
+            f"n = {size_of(size)[0]}, d = {size_of(size)[1]}",
+            "seconds",
+            "objective / floor",
+            compare.anytime(found, OURS, scale="floor"),
+            log_x=True,
+            log_y=True,
+        )
+        for size, found in grouped(kept, "size").items()
+    ]
+    return [
+        Figure(
+            "Objective over time",
+            panels,
+            "Median over instances, with the quartiles as a band, of the best objective so far over the "
+            "floor. Below 1 an x almost surely does not exist.",
+        )
+    ]

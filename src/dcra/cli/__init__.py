@@ -15,6 +15,7 @@ from dcra import __version__
 from dcra.cli.bench import bench
 from dcra.cli.demo import demo
 from dcra.cli.info import info
+from dcra.cli.report import report
 from dcra.cli.solve import solve
 from dcra.cli.warmup import warmup
 
@@ -30,7 +31,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (solve, demo, bench, info, warmup):
+for command in (solve, demo, bench, report, info, warmup):
     cli.add_command(command)
 
 
