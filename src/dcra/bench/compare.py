@@ -15,6 +15,9 @@ from dcra.engines.base import Host
 TIE = 1e-9
 """Objectives that differ by less than this, relatively, are equal: the rest is rounding."""
 
+NEVER = 1e200
+"""Larger than any objective: there is no answer yet."""
+
 DEFINITIONS = (
     "A win is a strictly better judged objective on the same instance; objectives equal to nine digits are "
     "ties and counted apart. The relative difference is (ours - other) / other, averaged over instances: "
@@ -131,11 +134,11 @@ def _curve(method: str, rows: Sequence[Row], scale: str | None, points: int, str
     grid = np.geomspace(first, last, points)
     grid[0], grid[-1] = first, last
     values = np.stack([_at(path, grid) / unit for path, unit in paths])
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0, method="closest_observation")
-    shown = np.isfinite(middle)
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+    shown = middle < NEVER
 
     def listed(curve: Host) -> list[float | None]:
-        return [float(v) if np.isfinite(v) else None for v in curve[shown]]
+        return [float(v) if v < NEVER else None for v in curve[shown]]
 
     return Series(
         method, grid[shown].tolist(), listed(middle), listed(low), listed(high), kind="step", strong=strong
@@ -143,9 +146,9 @@ def _curve(method: str, rows: Sequence[Row], scale: str | None, points: int, str
 
 
 def _at(path: Host, times: Host) -> Host:
-    """The best value of a history at each of some times; inf before there is one."""
+    """The best value of a history at each of some times; huge before there is one."""
     index = np.searchsorted(path[:, 0], times * (1 + 1e-9), side="right") - 1
-    return np.where(index >= 0, path[np.maximum(index, 0), 1], inf)
+    return np.where(index >= 0, path[np.maximum(index, 0), 1], NEVER * 1e9)
 
 
 def columns(
