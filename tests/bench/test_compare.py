@@ -18,7 +18,7 @@ THEIRS = [row("b", "i", 2.0), row("b", "j", 2.0 + 1e-12), row("b", "k", 2.0)]
 def test_duels_count_ties_apart():
     found = compare.duel(OURS, THEIRS)
     assert found is not None
-    assert (found.wins, found.ties, found.count) == (1 / 3, 1 / 3, 3)
+    assert (found.wins, found.ties, found.pairs) == (1 / 3, 1 / 3, 3)
     assert found.difference == pytest.approx((-0.5 + 0 + 0.5) / 3)
     assert compare.duel(OURS, []) is None
 

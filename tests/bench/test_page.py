@@ -32,6 +32,10 @@ TABLE = Table(
     best="max",
     best_from=1,
 )
+TABS = [
+    Table("One", ["k"], [["v"]], group="Both", tab="Short"),
+    Table("The other", ["k"], [["w"]], group="Both"),
+]
 ROWS = [{"instance": "i", "method": "m", "seed": 0, "fun": 1.5}]
 
 
@@ -49,7 +53,7 @@ def browser() -> Iterator[Any]:
 def file(tmp_path_factory: Any) -> Path:
     made: Path = tmp_path_factory.mktemp("page") / "report.html"
     text = Text("In short", ["All is well & <good>."])
-    made.write_text(page(Report("x", "Title", "Lead.", [text, TABLE, FIGURE], ROWS)), encoding="utf-8")
+    made.write_text(page(Report("x", "Title", "Lead.", [text, TABLE, FIGURE, *TABS], ROWS)), encoding="utf-8")
     return made
 
 
@@ -70,7 +74,7 @@ def tab(browser: Any, file: Path) -> Iterator[Any]:
 
 
 def column(tab: Any, index: int) -> list[str]:
-    return [cell.inner_text() for cell in tab.query_selector_all(f"tbody td:nth-child({index})")]
+    return [cell.inner_text() for cell in tab.query_selector_all(f"#part1 tbody td:nth-child({index})")]
 
 
 def drag(tab: Any, panel: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
@@ -90,7 +94,7 @@ def test_everything_is_drawn(tab):
     assert len(tab.query_selector_all('circle[data-name="b"]')) == 2  # a gap leaves points alone
     assert "NaN" not in tab.inner_html("main")
     assert [link.inner_text() for link in tab.query_selector_all("nav a")] == [
-        *("In short", "Numbers", "Some <curves>")
+        *("In short", "Numbers", "Some <curves>", "Both")
     ]
 
 
@@ -107,6 +111,16 @@ def test_tables_are_sorted_by_their_headings(tab):
     tab.query_selector("th:nth-child(3) button").click()
     assert column(tab, 3) == ["0.1235", "2.5", MISSING]
     assert [cell.inner_text() for cell in tab.query_selector_all("td.best")] == ["10", "100", "9"]
+
+
+def test_tables_of_a_group_are_tabs(tab):
+    first, second = tab.query_selector_all("[role=tab]")
+    assert (first.inner_text(), second.inner_text()) == ("Short", "The other")
+    assert tab.is_hidden('[aria-label="The other"] table')
+    second.click()
+    assert tab.is_visible('[aria-label="The other"] table')
+    assert second.get_attribute("aria-selected") == "true"
+    assert tab.is_hidden('[role=tabpanel][aria-label="One"]')
 
 
 def test_the_legend_hides_and_shows(tab):

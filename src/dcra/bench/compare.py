@@ -31,7 +31,7 @@ class Duel(NamedTuple):
     wins: float
     ties: float
     difference: float | None
-    count: int
+    pairs: int
 
 
 def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:

@@ -33,6 +33,10 @@ class Table:
     """The first column that takes part in that."""
     frozen: int = 1
     """Columns that stay in sight when the others are scrolled."""
+    group: str = ""
+    """Tables one after another with the same group share a place on the page, as tabs."""
+    tab: str = ""
+    """What the tab of this table says; the title by default."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     runs = by_budget(rows)
     parts: list[Section] = [summary(runs, OURS)]
     if rows:
-        parts += [profiles(runs), *anytime(rows), published(rows)]
+        parts += [glance(runs), profiles(runs), *anytime(rows), published(rows)]
     for title, group in runs.items():
         parts += tables(title, group)
     return parts
@@ -49,9 +49,34 @@ def methods_of(rows: Sequence[Row]) -> list[str]:
     return [method for method in Table1.methods if method in present]
 
 
+def glance(runs: dict[str, list[Row]]) -> Table:
+    """All sizes together: one line for each method, three columns for each budget."""
+    everything = [row for rows in runs.values() for row in rows]
+    cells: dict[str, list[Cell]] = {method: [] for method in methods_of(everything)}
+    columns = ["method"]
+    for title, rows in runs.items():
+        columns += [f"objective / floor {title}", f"{OURS} wins, %", "difference, %"]
+        parts = grouped(rows, "method")
+        for method, line in cells.items():
+            line += _glance(parts.get(OURS, ()), parts.get(method, ()), method)
+    return Table(
+        "Methods at a glance",
+        columns,
+        [[method, *line] for method, line in cells.items()],
+        "Means over all sizes and instances; lower is better. " + DEFINITIONS,
+    )
+
+
+def _glance(ours: Sequence[Row], rows: Sequence[Row], method: str) -> list[Cell]:
+    ratios = [row["fun"] / row["floor"] for row in rows]
+    level = sum(ratios) / len(ratios) if ratios else None
+    found = None if method == OURS else duel(ours, rows)
+    return [level, None, None] if found is None else [level, _won(found), _apart(found)]
+
+
 def tables(title: str, rows: Sequence[Row]) -> list[Section]:
     """The paper's four blocks for one budget; CPU and wall seconds both."""
-    groups, methods = grouped(rows, "size"), methods_of(rows)
+    groups, methods, group = grouped(rows, "size"), methods_of(rows), f"Tables {title}"
     means = compare.columns(groups, methods, lambda found: mean(found, "fun"))
     walls = compare.columns(groups, methods, lambda found: mean(found, "wall"))
     cpus = compare.columns(groups, methods, lambda found: mean(found, "cpu"))
@@ -73,18 +98,20 @@ def tables(title: str, rows: Sequence[Row]) -> list[Section]:
             best="min",
             best_from=7,
             frozen=2,
+            group=group,
+            tab="Objective",
         ),
     ]
     if OURS in methods and len(methods) > 1:
         parts += [
-            _duels(f"Win rate of {OURS} {title}, %", groups, methods, _won, DEFINITIONS, 3),
+            _duels(f"Win rate of {OURS} {title}, %", groups, methods, _won, group, "Win rate"),
             _duels(
                 f"Mean relative difference of {OURS} {title}, %",
                 groups,
                 methods,
-                lambda found: None if found.difference is None else 100 * found.difference,
-                DEFINITIONS,
-                3,
+                _apart,
+                group,
+                "Relative difference",
             ),
         ]
     for name, lines in (("wall", walls), ("CPU", cpus)):
@@ -100,6 +127,8 @@ def tables(title: str, rows: Sequence[Row]) -> list[Section]:
                 "clock starts. CPU seconds count all threads.",
                 digits=3,
                 frozen=2,
+                group=group,
+                tab=f"{name[0].upper()}{name[1:]} seconds",
             )
         )
     return parts
@@ -110,8 +139,8 @@ def _duels(
     groups: dict[Any, list[Row]],
     methods: Sequence[str],
     cell: Callable[[Duel], Cell],
-    caption: str,
-    digits: int,
+    group: str,
+    tab: str,
 ) -> Table:
     """One cell for each rival and size."""
     rivals = [method for method in methods if method != OURS]
@@ -120,12 +149,16 @@ def _duels(
         parts = grouped(found, "method")
         duels = [duel(parts.get(OURS, ()), parts.get(rival, ())) for rival in rivals]
         lines.append([*size_of(size), *(None if one is None else cell(one) for one in duels)])
-    return Table(title, ["n", "d", *rivals], lines, caption, digits, frozen=2)
+    return Table(title, ["n", "d", *rivals], lines, DEFINITIONS, digits=3, frozen=2, group=group, tab=tab)
 
 
 def _won(found: Duel) -> Cell:
     wins, ties = 100 * found.wins, 100 * found.ties
     return f"{wins:.3g} (+{ties:.3g} ties)" if ties else wins
+
+
+def _apart(found: Duel) -> Cell:
+    return None if found.difference is None else 100 * found.difference
 
 
 def scale(size: str) -> tuple[float, float]:

@@ -10,24 +10,26 @@ from dcra.bench.gaussian import size_of
 from dcra.bench.paper import PAPER
 from dcra.bench.sections import Text
 
+CLOSEST = 3
+"""Rivals that are named."""
+
 
 def summary(runs: dict[str, list[Row]], ours: str) -> Text:
     """Where `ours` wins at each budget, by how much, and where it does not."""
-    paragraphs = [words for title, rows in runs.items() for words in budget(title, rows, ours)]
+    paragraphs = [budget(title, rows, ours) for title, rows in runs.items()]
     return Text("In short", paragraphs or ["There are no finished rows yet."])
 
 
-def budget(title: str, rows: Sequence[Row], ours: str) -> list[str]:
+def budget(title: str, rows: Sequence[Row], ours: str) -> str:
     """What is to be said of one budget."""
     parts = grouped(rows, "method")
     count = len(grouped(rows, "instance"))
     sizes = list(grouped(rows, "size"))
     head = f"{title[0].upper()}{title[1:]} ({_many(len(sizes), 'size')}, {_many(count, 'instance')}): "
     if ours not in parts or len(parts) == 1:
-        return [f"{head}no rivals to compare {ours} with."]
-    return [
-        head + " ".join([standing(rows, ours), levels(parts[ours]), rivals(parts, ours), losses(rows, ours)])
-    ]
+        return f"{head}no rivals to compare {ours} with."
+    said = (standing(rows, ours), levels(parts[ours]), rivals(parts, ours), losses(rows, ours))
+    return head + " ".join(said)
 
 
 def standing(rows: Sequence[Row], ours: str) -> str:
@@ -50,20 +52,15 @@ def levels(rows: Sequence[Row]) -> str:
 
 
 def rivals(parts: dict[str, list[Row]], ours: str) -> str:
-    """The mean relative differences, closest rival first."""
+    """The closest rivals by mean relative difference."""
     found = {
         method: fight.difference
         for method, others in parts.items()
-        if method != ours
-        and (fight := duel(parts[ours], others)) is not None
-        and fight.difference is not None
+        if method != ours and (fight := duel(parts[ours], others)) and fight.difference is not None
     }
     ranked = sorted(found.items(), key=lambda item: -item[1])
-    return (
-        "Mean relative difference to each rival: "
-        + ", ".join(f"{method} {100 * difference:+.1f} %" for method, difference in ranked)
-        + "."
-    )
+    closest = ", ".join(f"{method} ({100 * difference:+.1f}%)" for method, difference in ranked[:CLOSEST])
+    return f"The closest rivals by mean relative difference are {closest}."
 
 
 def losses(rows: Sequence[Row], ours: str) -> str:

@@ -40,6 +40,8 @@ function drawFigure(part, host, order) {
     shape("line", { x1: 1, x2: 21, y1: 4, y2: 4, style: `stroke:${colourOf(index)};stroke-width:3`, "stroke-dasharray": dashOf(index) }, swatch);
     button.append(name);
     button.addEventListener("click", () => { if (!hidden.delete(name)) hidden.add(name); refresh(); });
+    button.addEventListener("pointerenter", () => plots.forEach((plot) => plot.focus(name)));
+    button.addEventListener("pointerleave", () => plots.forEach((plot) => plot.focus(null)));
     button.addEventListener("dblclick", () => {
       const alone = hidden.size === names.length - 1 && !hidden.has(name);
       hidden.clear();
@@ -54,11 +56,42 @@ function drawFigure(part, host, order) {
   }
 }
 
+// Tables of one group become the tabs of one section.
+function gathered(sections) {
+  const found = [];
+  for (const part of sections) {
+    const last = found.at(-1);
+    if (part.group && last?.kind === "tabs" && last.title === part.group) last.tables.push(part);
+    else found.push(part.group ? { kind: "tabs", title: part.group, tables: [part] } : part);
+  }
+  return found;
+}
+
+function drawTabs(part, host) {
+  const list = element("div", { class: "tabs", role: "tablist", "aria-label": part.title }, host);
+  const sheets = part.tables.map((table) => {
+    const tab = element("button", { type: "button", role: "tab" }, list, table.tab || table.title);
+    const sheet = element("div", { role: "tabpanel", "aria-label": table.title }, host);
+    const redraw = drawTable(table, sheet);
+    element("p", { class: "caption" }, sheet, table.caption);
+    tab.addEventListener("click", () => { show(table); redraw(); });
+    return { table, tab, sheet };
+  });
+  function show(chosen) {
+    for (const { table, tab, sheet } of sheets) {
+      tab.setAttribute("aria-selected", String(table === chosen));
+      sheet.hidden = table !== chosen;
+    }
+  }
+  show(part.tables[0]);
+}
+
 function drawSection(part, index, order) {
   const host = element("section", { id: `part${index}` }, document.querySelector("main"));
   element("h2", {}, host, part.title);
   if (part.kind === "text") drawText(part, host);
   if (part.kind === "table") drawTable(part, host);
+  if (part.kind === "tabs") drawTabs(part, host);
   if (part.kind === "figure") drawFigure(part, host, order);
   if (part.caption) element("p", { class: "caption" }, host, part.caption);
   element("a", { href: `#part${index}` }, document.querySelector("nav"), part.title);
@@ -86,7 +119,7 @@ function main() {
   element("h1", {}, top, data.title);
   element("p", { class: "lead" }, top, data.lead);
   const order = seriesOrder(data.sections);
-  data.sections.forEach((part, index) => drawSection(part, index, order));
+  gathered(data.sections).forEach((part, index) => drawSection(part, index, order));
   offerRows(data.rows);
   themeSwitch();
 }

@@ -128,14 +128,14 @@ class Plot {
       if (one.bars) {
         for (const [low, high] of pairs) {
           const line = `M${low[0]},${low[1]}V${high[1]}M${low[0] - 4},${low[1]}h8M${low[0] - 4},${high[1]}h8`;
-          shape("path", { d: line, class: "curve", style: `stroke:${colour};stroke-width:1.2` }, this.inside);
+          shape("path", { d: line, class: "curve", "data-name": one.name, style: `stroke:${colour};stroke-width:1.2` }, this.inside);
         }
       } else if (pairs.length) {
         const corners = one.kind === "step"
           ? [stairs(pairs.map((pair) => pair[0])), stairs(pairs.map((pair) => pair[1]))]
           : [pairs.map((pair) => pair[0]), pairs.map((pair) => pair[1])];
         const around = [...corners[0], ...corners[1].reverse()].map(([x, y]) => `${x},${y}`);
-        shape("polygon", { points: around.join(" "), class: `band ${one.strong ? "strong" : ""}`, style: `fill:${colour}` }, this.inside);
+        shape("polygon", { points: around.join(" "), class: `band ${one.strong ? "strong" : ""}`, style: `fill:${colour}`, "data-name": one.name }, this.inside);
       }
     }
   }
@@ -178,6 +178,14 @@ class Plot {
   span() {
     const known = this.panel.heat.z.flat().filter((value) => value !== null);
     return this.panel.heat.span || (known.length ? [Math.min(...known), Math.max(...known)] : [0, 1]);
+  }
+
+  // Fade everything but one curve; null shows all alike again.
+  focus(name) {
+    for (const drawn of this.inside?.querySelectorAll("[data-name]") ?? []) {
+      drawn.classList.toggle("faded", name !== null && drawn.dataset.name !== name);
+      drawn.classList.toggle("focused", drawn.dataset.name === name);
+    }
   }
 
   listen() {

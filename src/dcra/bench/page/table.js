@@ -1,4 +1,5 @@
 // Tables that are sorted by a click on a heading; a third click restores the order they came in.
+// `drawTable` returns what is to be called when a table comes into sight, for only then its columns have widths.
 
 function shownNumber(value, digits) {
   if (value === null || value === undefined) return "–";
@@ -75,4 +76,5 @@ function drawTable(table, host) {
   }
 
   fill();
+  return freeze;
 }
