@@ -41,6 +41,11 @@ def by_budget(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return named | ({"one start to its own end": groups[None]} if None in groups else {})
 
 
+def brief(factor: float | None) -> str:
+    """A budget in one word."""
+    return "own" if factor is None else f"{factor:g} x"
+
+
 def methods_of(rows: Sequence[Row]) -> list[str]:
     """Methods in the benchmark's order."""
     from dcra.bench.table1 import Table1
@@ -54,8 +59,9 @@ def glance(runs: dict[str, list[Row]]) -> Table:
     everything = [row for rows in runs.values() for row in rows]
     cells: dict[str, list[Cell]] = {method: [] for method in methods_of(everything)}
     columns = ["method"]
-    for title, rows in runs.items():
-        columns += [f"objective / floor {title}", f"{OURS} wins, %", "difference, %"]
+    for rows in runs.values():
+        short = brief(rows[0]["factor"])
+        columns += [f"{short}: objective / floor", f"{short}: {OURS} wins, %", f"{short}: difference, %"]
         parts = grouped(rows, "method")
         for method, line in cells.items():
             line += _glance(parts.get(OURS, ()), parts.get(method, ()), method)
@@ -63,7 +69,8 @@ def glance(runs: dict[str, list[Row]]) -> Table:
         "Methods at a glance",
         columns,
         [[method, *line] for method, line in cells.items()],
-        "Means over all sizes and instances; lower is better. " + DEFINITIONS,
+        "Means over all sizes and instances at each budget: 1 x is the paper's seconds, own is one start to "
+        f"the method's own end. {DEFINITIONS}",
     )
 
 
@@ -76,7 +83,7 @@ def _glance(ours: Sequence[Row], rows: Sequence[Row], method: str) -> list[Cell]
 
 def tables(title: str, rows: Sequence[Row]) -> list[Section]:
     """The paper's four blocks for one budget; CPU and wall seconds both."""
-    groups, methods, group = grouped(rows, "size"), methods_of(rows), f"Tables {title}"
+    groups, methods, group = grouped(rows, "size"), methods_of(rows), f"Tables: {title}"
     means = compare.columns(groups, methods, lambda found: mean(found, "fun"))
     walls = compare.columns(groups, methods, lambda found: mean(found, "wall"))
     cpus = compare.columns(groups, methods, lambda found: mean(found, "cpu"))

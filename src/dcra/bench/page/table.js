@@ -29,7 +29,8 @@ function drawTable(table, host) {
   const head = element("tr", {}, element("thead", {}, grid));
   const body = element("tbody", {}, grid);
   const words = table.columns.map((_, i) => table.rows.some((row) => typeof row[i] === "string" && !/^[-+]?\d/.test(row[i])));
-  const kind = (i) => [words[i] ? "words" : "", i < table.frozen ? "frozen" : ""].join(" ").trim();
+  const long = table.columns.map((_, i) => table.rows.some((row) => typeof row[i] === "string" && row[i].length > 40));
+  const kind = (i) => [words[i] && "words", long[i] && "long", i < table.frozen && "frozen"].filter(Boolean).join(" ");
   let sorted = { column: -1, ascending: true };
 
   const headings = table.columns.map((name, i) => {
