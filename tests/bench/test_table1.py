@@ -125,7 +125,7 @@ def test_wins_ties_and_differences():
     difference = titled(parts, "Mean relative difference of auto at the paper's seconds")
     assert line(difference)["anneal"] == pytest.approx(100 * (-0.5 + 0 + 1 - 0.5) / 4)
     assert "(ours - other) / other" in difference.caption
-    assert line(titled(parts, "Win rate of auto one start"))["dcra-paper"] == 100
+    assert line(titled(parts, "Win rate of auto to its own end"))["dcra-paper"] == 100
 
 
 def test_the_printed_columns_stand_beside_ours():
@@ -160,7 +160,7 @@ def test_curves_and_profiles():
     assert isinstance(profiles, Figure)
     assert [panel.title for panel in profiles.panels] == [
         "At the paper's seconds",
-        "One start to its own end",
+        "To its own end",
     ]
     curves = titled(parts, "Objective over time").panels[0]
     assert {one.name for one in curves.series} == {"auto", "anneal"}

@@ -81,7 +81,10 @@ def thinned(history: Sequence[tuple[float, float]], most: int = MOST_POINTS) -> 
 
 
 def warm(method: str) -> None:
-    """Compile the loops of a method by tiny solves, dense and sparse; other names are left alone."""
+    """Compile and import what a method needs by tiny solves, dense and sparse; other names are left alone.
+
+    Exact methods get a problem that they finish in no time.
+    """
     from scipy import sparse
 
     from dcra.api import minimize
@@ -90,7 +93,7 @@ def warm(method: str) -> None:
     if method not in METHODS:
         return
     rng = np.random.default_rng(0)
-    n = 12 if method == "enumerate" else 48
+    n = 12 if method == "enumerate" or METHODS[method].startswith("dcra.baselines") else 48
     A, b = rng.standard_normal((20, n)), rng.standard_normal(20)
     for form in (A, sparse.csc_array(np.where(rng.random(A.shape) < 0.1, A, 0.0))):
         minimize(form, b, method=method, starts=1, seed=0, n_jobs=1)

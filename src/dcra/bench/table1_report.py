@@ -38,7 +38,7 @@ def by_budget(rows: Sequence[Row]) -> dict[str, list[Row]]:
         "at the paper's seconds" if factor == 1 else f"at {factor:g} x the paper's seconds": groups[factor]
         for factor in factors
     }
-    return named | ({"one start to its own end": groups[None]} if None in groups else {})
+    return named | ({"to its own end": groups[None]} if None in groups else {})
 
 
 def brief(factor: float | None) -> str:
@@ -69,8 +69,8 @@ def glance(runs: dict[str, list[Row]]) -> Table:
         "Methods at a glance",
         columns,
         [[method, *line] for method, line in cells.items()],
-        "Means over all sizes and instances at each budget: 1 x is the paper's seconds, own is one start to "
-        f"the method's own end. {DEFINITIONS}",
+        "Means over all sizes and instances at each budget: 1 x is the paper's seconds, own is the "
+        f"method's own end: of one start, or of a plain call for {OURS}. {DEFINITIONS}",
     )
 
 
@@ -210,7 +210,7 @@ def published(rows: Sequence[Row]) -> Table:
         ],
         lines,
         "Ours are means over our instances, each method from one start to its own end; off = (ours - "
-        "printed) / printed. One random sign vector an instance stands beside the printed Gurobi column, one "
+        "printed) / printed. The mean of 50 random sign vectors stands beside the printed Gurobi column, one "
         "outer round of MPEC-EPM beside the printed MPEC-EPM column.",
         frozen=2,
     )
