@@ -138,12 +138,13 @@ def test_the_command(folder, tmp_path, capsys):
         (["bench", "toy", "--preset", "huge"], "`preset` must be one of small, full; got 'huge'"),
         (["bench", "toy", "--jobs", "0"], "`jobs` must be at least 1; got 0"),
         (["bench", "table1", "--out", "FOLDER"], "holds rows of benchmark toy, not of table1"),
+        (["bench", "toy", "--out", "FOLDER/rows.jsonl"], r"rows\.jsonl: File exists"),
         (["bench", "merge", "FOLDER", "FOLDER"], "is not empty: merge into a new folder"),
     ],
 )
 def test_bad_input_is_one_line(folder, tmp_path, monkeypatch, capsys, words, message):
     monkeypatch.chdir(tmp_path)
-    code = command([str(folder) if word == "FOLDER" else word for word in words])
+    code = command([word.replace("FOLDER", str(folder)) for word in words])
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert err.startswith("dcra: ")

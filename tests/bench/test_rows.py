@@ -75,6 +75,16 @@ def test_merging_keeps_each_row_once(tmp_path):
     assert merge(tmp_path / "some", [one, two], ["instance=c"]) == (1, 0)
 
 
+def test_packed_rows_can_be_added_to(tmp_path):
+    one = write(label(tmp_path / "one"), row("a", fun=1.0))
+    merge(tmp_path / "packed", [one], pack=True)
+    assert not (tmp_path / "packed" / rows.ROWS).exists()
+    assert rows.read(tmp_path / "packed") == rows.read(one)
+    assert rows.repair(tmp_path / "packed") == 0
+    write(tmp_path / "packed", row("b"))
+    assert [found["instance"] for found in rows.read(tmp_path / "packed")] == ["a", "b"]
+
+
 def test_what_cannot_be_merged(tmp_path):
     one, other = label(tmp_path / "one"), label(tmp_path / "other", benchmark="table1")
     newer = label(tmp_path / "newer", version=2)

@@ -86,10 +86,11 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def merge(out: Path, folders: Sequence[Path], where: rows.Where = ()) -> tuple[int, int]:
+def merge(out: Path, folders: Sequence[Path], where: rows.Where = (), pack: bool = False) -> tuple[int, int]:
     """Put the rows of several folders into a new one; how many there are, and how many came twice.
 
-    Of rows with the same key a finished one is kept before one that failed, else the first.
+    Of rows with the same key a finished one is kept before one that failed, else the first. With `pack` they
+    are compressed.
     """
     label = read_label(folders[0])
     for folder in folders[1:]:
@@ -105,5 +106,8 @@ def merge(out: Path, folders: Sequence[Path], where: rows.Where = ()) -> tuple[i
             raise ValueError(f"{out} is not empty: merge into a new folder")
     out.mkdir(parents=True, exist_ok=True)
     rows.replace(out / LABEL, [json.dumps(label).encode() + b"\n"])
-    rows.replace(out / rows.ROWS, (rows.line_of(row) for row in kept.values()))
+    if pack:
+        rows.replace(out / rows.PACKED, [rows.packed(kept.values())])
+    else:
+        rows.replace(out / rows.ROWS, map(rows.line_of, kept.values()))
     return len(kept), len(chosen) - len(kept)

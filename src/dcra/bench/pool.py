@@ -105,6 +105,8 @@ class Worker:
         timer.cancel()
         if line.endswith(b"\n"):
             message: Row = json.loads(line)
+            if late.is_set():  # it came just in time, but its process was ended all the same
+                self.discard()
             return message, ""
         return None, "late" if late.is_set() else self._exit()
 
@@ -139,7 +141,11 @@ class Pool:
                     case, limit = waiting.get_nowait()
                 except queue.Empty:
                     return
-                done.put((case, worker.run(case, limit)))
+                try:
+                    row = worker.run(case, limit)
+                except Exception as error:  # such as no memory for a new process
+                    row = {"status": "crashed", "reason": f"its process could not be run: {error!r}"}
+                done.put((case, row))
 
         self.threads = [
             threading.Thread(target=serve, args=(worker,), daemon=True) for worker in self.workers

@@ -50,10 +50,14 @@ def read(folder: Path) -> list[Row]:
 
 
 def repair(folder: Path) -> int:
-    """Set damaged lines aside, into a file beside the rows, and complete a last line; how many there were."""
-    file = folder / ROWS
-    if not file.exists():
-        return 0
+    """Make a rows file fit to be added to; how many damaged lines were set aside, into a file beside it.
+
+    Packed rows are unpacked, and a last line that lacks its end is completed.
+    """
+    file, packed = folder / ROWS, folder / PACKED
+    if packed.exists() and not file.exists():
+        replace(file, [gzip.decompress(packed.read_bytes())])
+        packed.unlink()
     lines = _parsed(folder)
     torn = [line for row, line in lines if row is None]
     if torn:
@@ -72,6 +76,11 @@ def replace(file: Path, lines: Iterable[bytes]) -> None:
         out.writelines(lines)
         _flush(out)
     os.replace(draft, file)
+
+
+def packed(rows: Iterable[Row]) -> bytes:
+    """Rows as lines, gzipped the same way every time."""
+    return gzip.compress(b"".join(map(line_of, rows)), mtime=0)
 
 
 class Appender:

@@ -49,12 +49,13 @@ def bench(context: click.Context, as_list: bool) -> None:
 @click.argument("out", type=click.Path(path_type=Path))
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Keep such rows only.")
-def merge(out: Path, folders: tuple[Path, ...], where: tuple[str, ...]) -> None:
+@click.option("--pack", is_flag=True, help="Compress them.")
+def merge(out: Path, folders: tuple[Path, ...], where: tuple[str, ...], pack: bool) -> None:
     """Put the rows of FOLDERS into the new folder OUT."""
     from dcra.bench.folder import merge as put_together
 
     with bad_input():
-        kept, twice = put_together(out, folders, where)
+        kept, twice = put_together(out, folders, where, pack)
     click.echo(f"{kept} rows in {out}" + (f" ({twice} came twice)" if twice else ""))
 
 
@@ -111,7 +112,8 @@ def _run(
                 click.echo(f"dcra: stopped; rows so far are in {folder}: the same command goes on", err=True)
                 return 130
             except OSError as error:
-                raise ValueError(error.strerror or str(error)) from error
+                place = f"{error.filename}: " if error.filename else ""
+                raise ValueError(f"{place}{error.strerror or error}") from error
     click.echo(_said(outcome))
     return 0
 
