@@ -90,7 +90,7 @@ def draw(ax: Any, panel: Panel, looks: Look) -> None:
     else:
         ax.grid(alpha=0.25, linewidth=0.6)
     for one in panel.series:
-        _series(ax, one, *looks.get(one.name, (COLOURS[0], "-")))
+        _series(ax, one, *looks.get(one.name, (COLOURS[0], "-")), over_map=panel.heat is not None)
     for axis, log in ((ax.xaxis, panel.log_x), (ax.yaxis, panel.log_y)):
         low, high = axis.get_view_interval()
         if log and high < 20 * low:  # too short for powers of ten alone
@@ -99,11 +99,14 @@ def draw(ax: Any, panel: Panel, looks: Look) -> None:
             axis.set_tick_params(which="minor", labelsize=7)
 
 
-def _series(ax: Any, one: Series, colour: str, dash: str) -> None:
+def _series(ax: Any, one: Series, colour: str, dash: str, over_map: bool) -> None:
+    from matplotlib.patheffects import withStroke
+
     x, y = np.asarray(one.x, float), _numbers(one.y)
     marker = "o" if one.kind == "points" or one.bars or len(x) == 1 else ""
     options = {"color": colour, "label": one.name, "linewidth": 2.2 if one.strong else 1.2}
     style = "none" if one.kind == "points" else dash
+    halo = [withStroke(linewidth=3.5, foreground="white")] if over_map else None
     ax.plot(
         x,
         y,
@@ -112,6 +115,7 @@ def _series(ax: Any, one: Series, colour: str, dash: str) -> None:
         linestyle=style,
         drawstyle="steps-post" if one.kind == "step" else "default",
         zorder=3 if one.strong else 2,
+        path_effects=halo,
         **options,
     )
     if one.low is None or one.high is None:

@@ -16,14 +16,13 @@ NEAR = 1.02
 
 
 def sections(rows: Sequence[Row]) -> list[Section]:
-    """A summary, and a figure with its table for each parameter."""
+    """A summary, a figure for each parameter, and the numbers behind them."""
     found = grouped(rows, "study")
     studies = {name: found[name] for name in STUDIES if name in found}
     words = [sentence(name, group) for name, group in studies.items()]
     parts: list[Section] = [Text("In short", words or ["There are no finished rows yet."])]
-    for name, group in studies.items():
-        parts += [figure(name, group), table(name, group)]
-    return parts
+    parts += [figure(name, group) for name, group in studies.items()]
+    return [*parts, *(table(name, group) for name, group in studies.items())]
 
 
 def heading(name: str) -> str:
@@ -90,7 +89,7 @@ def table(name: str, rows: Sequence[Row]) -> Table:
     caption = (
         "Means over trials and their standard deviations (s.d.); each trial is one instance and one start."
     )
-    return Table(f"{heading(name)}, in numbers", columns, lines, caption)
+    return Table(f"{heading(name)}, in numbers", columns, lines, caption, group="In numbers", tab=name)
 
 
 def by_value(rows: Sequence[Row]) -> dict[float, list[Row]]:

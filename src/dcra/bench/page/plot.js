@@ -67,7 +67,7 @@ class Plot {
     const width = this.box.clientWidth;
     if (!width) return;
     const height = Math.max(230, Math.min(400, Math.round(width * 0.68)));
-    const right = MARGIN.right + (this.panel.heat ? 58 : 0);
+    const right = MARGIN.right + (this.panel.heat ? 66 : 0);
     const { x, y } = this.zoom || this.domain();
     this.x = new Scale(...x, MARGIN.left, width - right, this.panel.log_x);
     this.y = new Scale(...y, height - MARGIN.bottom, MARGIN.top, this.panel.log_y);
@@ -89,7 +89,7 @@ class Plot {
 
   drawAxes(width, height) {
     const [x, y] = [this.x, this.y];
-    for (const value of x.ticks(Math.max(3, Math.floor((x.to - x.from) / 60)))) {
+    for (const value of x.ticks(Math.max(3, Math.floor((x.to - x.from) / 48)))) {
       shape("line", { x1: x.at(value), x2: x.at(value), y1: y.from, y2: y.to, class: "grid" }, this.svg);
       shape("text", { x: x.at(value), y: y.from + 16, "text-anchor": "middle" }, this.svg, tickLabel(value));
     }
@@ -147,6 +147,7 @@ class Plot {
       if (one.kind !== "points" && run.length > 1) {
         const dash = dashOf(index);
         const strong = one.strong ? "strong" : "";
+        if (this.panel.heat) shape("path", { d: this.path(run, one.kind), class: "curve halo", "data-name": one.name }, this.inside);
         shape("path", { d: this.path(run, one.kind), class: `curve ${strong}`, style, "stroke-dasharray": dash, "data-name": one.name }, this.inside);
       }
       if (one.kind === "points" || one.bars || run.length === 1) {
@@ -171,6 +172,9 @@ class Plot {
       const step = (bar.from - bar.to) / 40;
       shape("rect", { x: bar.left, y: bar.to + k * step, width: 10, height: step + 0.5, fill: mapColour(1 - k / 39) }, this.svg);
     }
+    const middle = (bar.from + bar.to) / 2;
+    const side = bar.left + 52;
+    shape("text", { x: side, y: middle, "text-anchor": "middle", class: "label", transform: `rotate(-90 ${side} ${middle})` }, this.svg, heat.label);
     const scale = new Scale(low, low === high ? low + 1 : high, bar.from, bar.to, false);
     for (const value of scale.ticks(5)) shape("text", { x: bar.left + 14, y: scale.at(value) + 4 }, this.svg, tickLabel(value));
   }
