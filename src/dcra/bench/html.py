@@ -43,9 +43,18 @@ def _data(report: Report) -> str:
 
 
 def described(part: Section) -> dict[str, Any]:
-    """A section as plain data, with what kind it is."""
-    kind = "table" if isinstance(part, Table) else "figure" if isinstance(part, Figure) else "text"
-    return {"kind": kind, **asdict(part)}
+    """A section as plain data, with what kind it is; plots need no more than a few digits."""
+    if isinstance(part, Figure):
+        return {"kind": "figure", **_short(asdict(part))}
+    return {"kind": "table" if isinstance(part, Table) else "text", **asdict(part)}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _short(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _asset(name: str) -> str:

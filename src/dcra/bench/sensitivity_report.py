@@ -37,13 +37,25 @@ def sentence(name: str, rows: Sequence[Row]) -> str:
     for size, group in grouped(rows, "size").items():
         means = {value: spread(trials, "fun")[0] for value, trials in by_value(group).items()}
         best = min(means, key=lambda value: means[value])
-        near = [value for value, mean in means.items() if mean <= NEAR * means[best]]
+        near = around(
+            best, [value for value, mean in means.items() if mean <= NEAR * means[best]], list(means)
+        )
         worst = max(means.values()) / means[best] - 1
         parts.append(
-            f"at {size} the mean objective is lowest at {best:.3g} ({means[best]:.5g}), within 2 % of that "
-            f"from {min(near):.3g} to {max(near):.3g}, and {worst:.1%} higher at worst"
+            f"at {size} the mean objective is lowest at {best:.4g} ({means[best]:.5g}), within 2 % of that "
+            f"from {near[0]:.4g} to {near[-1]:.4g}, and {worst:.1%} higher at worst"
         )
     return f"{heading(name)}: {'; '.join(parts)}."
+
+
+def around(best: float, good: Sequence[float], values: Sequence[float]) -> Sequence[float]:
+    """The unbroken run of good values that the best one lies in."""
+    first = last = values.index(best)
+    while first > 0 and values[first - 1] in good:
+        first -= 1
+    while last + 1 < len(values) and values[last + 1] in good:
+        last += 1
+    return values[first : last + 1]
 
 
 def figure(name: str, rows: Sequence[Row]) -> Figure:

@@ -12,7 +12,7 @@ from dcra.bench.base import Row, Skip
 from dcra.problem import Problem
 from dcra.result import Result
 
-MOST_POINTS = 60
+MOST_POINTS = 40
 """Points of a history that a row keeps."""
 
 
@@ -71,11 +71,12 @@ def thinned(history: Sequence[tuple[float, float]], most: int = MOST_POINTS) -> 
     better: list[list[float]] = []
     for seconds, fun in history:
         if not better or fun < better[-1][1]:
-            better.append([round(seconds, 7), fun])
+            better.append([float(f"{seconds:.4g}"), fun])
     if len(better) <= most:
         return better
     times = np.asarray([max(row[0], 1e-6) for row in better])
     grid = np.geomspace(times[0], times[-1], most)
+    grid[[0, -1]] = times[[0, -1]]  # geomspace rounds
     kept = np.unique(np.searchsorted(times, grid, side="right") - 1)
     return [better[i] for i in kept]
 

@@ -32,7 +32,7 @@ class Scale {
 function evenTicks(low, high, most) {
   const rough = (high - low) / most;
   const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = unit * [1, 2, 5, 10].find((factor) => factor * unit >= rough);
+  const step = unit * [1, 2, 2.5, 5, 10].find((factor) => factor * unit >= rough);
   const found = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-12) + 1e-12 * step; k++) found.push(k * step);
   return found.map((value) => Number(value.toPrecision(12)));
@@ -53,7 +53,7 @@ function tickLabel(value) {
 function extent(values, log) {
   const good = values.filter((value) => value !== null && value !== undefined && (!log || value > 0));
   if (!good.length) return log ? [1, 10] : [0, 1];
-  let [low, high] = [Math.min(...good), Math.max(...good)];
+  const [low, high] = [good.reduce((a, b) => Math.min(a, b)), good.reduce((a, b) => Math.max(a, b))];
   if (low === high) {
     if (log) return [low / 2, high * 2];
     const half = Math.abs(low) / 2 || 1;
