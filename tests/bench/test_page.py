@@ -149,6 +149,10 @@ def test_dragging_zooms_and_a_double_click_shows_all(tab):
     drag(tab, panel, (0.4, 0.3), (0.7, 0.6))
     panel.query_selector("svg").dblclick()
     assert "zoomed" not in panel.get_attribute("class")
+    tab.keyboard.down("Control")
+    tab.mouse.wheel(0, -100)
+    tab.keyboard.up("Control")
+    tab.wait_for_selector(".panel.zoomed")
 
 
 def test_hovering_tells_the_numbers(tab):

@@ -50,6 +50,7 @@ function drawFigure(part, host, order) {
     });
     return button;
   });
+  if (legend) element("span", { class: "hint" }, legend, "Drag to zoom, double click to see all; click a name to hide it.");
   function refresh() {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(!hidden.has(names[i]))));
     for (const plot of plots) plot.draw();

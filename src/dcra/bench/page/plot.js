@@ -1,4 +1,4 @@
-// One pair of axes: curves, bands, bars and maps; hover for values, drag to zoom, double click to see all again.
+// One pair of axes: curves, bands, bars and maps; hover for values, drag or pinch to zoom, double click to see all.
 
 const MARGIN = { left: 58, right: 12, top: 8, bottom: 42 };
 const COLOURS = 10;
@@ -219,6 +219,13 @@ class Plot {
       rubber.remove();
       if (Math.abs(to[0] - from[0]) > 8 && Math.abs(to[1] - from[1]) > 8) this.setZoom(this.between(from, to));
     });
+    this.svg.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return; // the page scrolls; a pinch on a trackpad comes with this key
+      event.preventDefault();
+      const [px, py] = place(event);
+      const factor = event.deltaY > 0 ? 1.25 : 0.8;
+      this.setZoom({ x: this.x.stretched(px, factor), y: this.y.stretched(py, factor) });
+    }, { passive: false });
     this.svg.addEventListener("pointerleave", () => this.hide());
     this.svg.addEventListener("dblclick", () => this.setZoom(null));
   }

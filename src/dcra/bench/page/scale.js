@@ -17,6 +17,11 @@ class Scale {
     return this.log ? 10 ** place : place;
   }
 
+  // The values at the ends when everything moves away from a pixel by a factor.
+  stretched(pixel, factor) {
+    return [this.from, this.to].map((end) => this.back(pixel + (end - pixel) * factor)).sort((a, b) => a - b);
+  }
+
   ticks(most) {
     if (!this.log || this.b - this.a < 0.8) return evenTicks(this.low, this.high, most);
     const every = Math.ceil((this.b - this.a) / most);
