@@ -136,6 +136,13 @@ def test_the_printed_columns_stand_beside_ours():
     assert found.rows[0][8:11] == [633, 630.0, pytest.approx(100 * -3 / 633)]
 
 
+def test_the_printed_seconds_stand_beside_ours():
+    found = line(titled(sections(ROWS), "The paper's printed seconds"))
+    assert (found["paper's DCRA"], found["paper's L2-box ADMM"]) == (0.017, 0.006)
+    assert found["dcra-paper"] == pytest.approx(0.02)
+    assert found["l2box-admm"] is None
+
+
 def test_the_words_say_where_it_wins_and_where_not():
     text = titled(sections(ROWS), "In short")
     assert isinstance(text, Text)

@@ -9,7 +9,8 @@ from dcra.bench.compare import grouped
 from dcra.bench.paper import PAPER
 from dcra.bench.sections import Section
 from dcra.bench.table1_figures import anytime, profiles
-from dcra.bench.table1_tables import OURS, glance, published, tables
+from dcra.bench.table1_published import objectives, seconds
+from dcra.bench.table1_tables import OURS, glance, tables
 from dcra.bench.table1_words import summary
 
 
@@ -20,7 +21,7 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     runs = by_budget(rows)
     parts: list[Section] = [summary(runs, OURS)]
     if rows:
-        parts += [glance(runs), profiles(runs), *anytime(rows), published(rows)]
+        parts += [glance(runs), profiles(runs), *anytime(rows), objectives(rows), seconds(rows)]
     for title, group in runs.items():
         parts += tables(title, group)
     return parts
