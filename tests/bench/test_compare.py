@@ -57,7 +57,13 @@ def test_anytime_curves_are_medians_with_quartiles():
     assert curve.high[0] is None
 
 
-def test_a_method_without_a_history_has_one_point():
+def test_a_method_without_a_history_has_its_answer():
     (curve,) = compare.anytime([row("milp", "i", 5.0)])
     assert curve.y == [5.0] * len(curve.y)
     assert curve.x[0] == 1.0
+
+
+def test_curves_go_on_to_the_end_of_the_longest():
+    one, two = compare.anytime([row("a", "i", 5.0, wall=0.1), row("b", "i", 4.0, wall=9.0)])
+    assert (one.x[0], one.x[-1]) == pytest.approx((0.1, 9.0))
+    assert two.x[0] == 9.0

@@ -161,6 +161,9 @@ def test_hovering_tells_the_numbers(tab):
     spot.hover()
     tip = tab.query_selector(".tip.on").inner_text().splitlines()
     assert tip == ["c", "x: 1", "y: 1.5", "from 0.5 to 2"]
+    shown, point = tab.query_selector(".tip.on").bounding_box(), spot.bounding_box()
+    assert 0 < point["y"] - (shown["y"] + shown["height"]) < 20
+    assert 0 < shown["x"] - point["x"] < 30
     tab.query_selector("rect.cell:nth-child(2)").hover()
     assert tab.query_selector(".tip.on").inner_text().splitlines()[0] == "rate: 1"
 

@@ -109,31 +109,26 @@ def profile(rows: Sequence[Row], strong: str = "", worst: float = 3.0) -> list[S
 def anytime(
     rows: Sequence[Row], strong: str = "", scale: str | None = None, points: int = 60
 ) -> list[Series]:
-    """Median objective over time, with quartiles, one curve for each method.
+    """Median objective over time, with quartiles, one curve for each method, all to the same end.
 
     `scale` names a field to divide by. A point is drawn where half of the instances have an answer.
     """
+    end = max(max(_path(row)[-1, 0], row["wall"]) for row in rows)
     return [
-        _curve(method, group, scale, points, method == strong)
+        _curve(method, group, scale, end, points, method == strong)
         for method, group in grouped(rows, "method").items()
     ]
 
 
-def _curve(method: str, rows: Sequence[Row], scale: str | None, points: int, strong: bool) -> Series:
-    paths = [
-        (
-            np.asarray(row.get("history") or [[row["wall"], row["fun"]]], float),
-            row[scale] if scale is not None else 1.0,
-        )
-        for row in rows
-    ]
-    first = max(1e-5, min(path[0, 0] for path, _ in paths))
-    last = max(
-        first * 1.01, *(max(path[-1, 0], row["wall"]) for (path, _), row in zip(paths, rows, strict=True))
-    )
-    grid = np.geomspace(first, last, points)
-    grid[0], grid[-1] = first, last
-    values = np.stack([_at(path, grid) / unit for path, unit in paths])
+def _curve(
+    method: str, rows: Sequence[Row], scale: str | None, end: float, points: int, strong: bool
+) -> Series:
+    paths = [_path(row) for row in rows]
+    units = np.asarray([row[scale] if scale is not None else 1.0 for row in rows])
+    first = max(1e-5, min(path[0, 0] for path in paths))
+    grid = np.geomspace(first, max(end, 1.01 * first), points)
+    grid = np.unique([*grid, *(path[0, 0] for path in paths)])  # curves begin where they do
+    values = np.stack([_at(path, grid) for path in paths]) / units[:, None]
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
     shown = middle < NEVER
 
@@ -143,6 +138,11 @@ def _curve(method: str, rows: Sequence[Row], scale: str | None, points: int, str
     return Series(
         method, grid[shown].tolist(), listed(middle), listed(low), listed(high), kind="step", strong=strong
     )
+
+
+def _path(row: Row) -> Host:
+    """The improvements (seconds, objective) of a row; the answer alone where it has none."""
+    return np.asarray(row.get("history") or [[row["wall"], row["fun"]]], float)
 
 
 def _at(path: Host, times: Host) -> Host:

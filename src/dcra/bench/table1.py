@@ -33,7 +33,7 @@ FOREVER = ("milp", "gurobi", "cpsat", "scip", "anneal", "tabu")
 PLAIN = ("auto",)
 """Methods whose starts build on each other: their own end is that of a plain call, not of one start."""
 
-SMALL_SIZES, SMALL_INSTANCES, INSTANCES = 7, 2, 100
+SMALL_SIZES, SMALL_INSTANCES, INSTANCES = 6, 2, 100
 FACTORS = {"small": (1.0,), "full": (1.0, 10.0)}
 
 

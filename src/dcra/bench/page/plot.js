@@ -248,7 +248,8 @@ class Plot {
     for (const line of found.lines) element("div", {}, this.tip, line);
     const room = this.box.clientWidth - this.tip.offsetWidth;
     this.tip.style.left = `${Math.max(0, Math.min(room, found.at[0] + 12))}px`;
-    this.tip.style.top = `${this.svg.offsetTop + Math.max(0, found.at[1] - this.tip.offsetHeight - 10)}px`;
+    const above = this.svg.getBoundingClientRect().top - this.box.getBoundingClientRect().top + found.at[1] - 10;
+    this.tip.style.top = `${Math.max(0, above - this.tip.offsetHeight)}px`;
     this.tip.classList.add("on");
   }
 
