@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from dcra.bench import folder, rows
-from dcra.bench.base import Choice
-from dcra.bench.runner import LOG, Options, run
+from dcra.bench.base import Case, Choice
+from dcra.bench.runner import LOG, Options, finished, run
 
 from . import toy
 
@@ -72,6 +72,12 @@ def test_rows_say_all(tmp_path):
         "jobs",
     }
     assert known == row["environment"].keys()
+
+
+def test_a_benchmark_cannot_rename_its_case():
+    made = finished("toy", Case("i", "m", 3, 0.5), {"status": "ok", "method": "other", "fun": 1.0}, {})
+    assert list(made)[:5] == ["benchmark", "instance", "method", "seed", "budget"]
+    assert (made["method"], made["fun"]) == ("m", 1.0)
 
 
 def test_a_second_run_adds_what_is_missing(tmp_path):

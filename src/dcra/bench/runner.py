@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import time
 from typing import Any
@@ -139,15 +139,9 @@ def check_choice(subject: Benchmark, choice: Choice) -> None:
 
 def finished(name: str, case: Case, result: Row, surroundings: dict[str, Any]) -> Row:
     """A whole row: the case, what came of it, and where."""
-    head = {"benchmark": name, "instance": case.instance, "method": case.method}
-    return {
-        **head,
-        "seed": case.seed,
-        "budget": case.budget,
-        **result,
-        "when": round(time(), 3),
-        "environment": surroundings,
-    }
+    head = {"benchmark": name, **asdict(case)}
+    tail = {"when": round(time(), 3), "environment": surroundings}
+    return {**head, **result, **head, **tail}  # first in order, and not for a benchmark to change
 
 
 def _known(folder: Path, retry: bool) -> set[str]:
