@@ -387,5 +387,8 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def default_jobs() -> int:
-    """Cores this process may use."""
+    """Cores this process may use, or DCRA_NUM_THREADS where that is set."""
+    chosen = os.environ.get("DCRA_NUM_THREADS", "")
+    if chosen.isdigit() and int(chosen) > 0:
+        return int(chosen)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -63,6 +63,8 @@ class Choice:
         Instances per size.
     budget : float, optional
         A factor on the benchmark's own seconds.
+    own : bool
+        Let every method stop by its own rule instead, in benchmarks that have such cases.
     """
 
     preset: str = "small"
@@ -70,6 +72,7 @@ class Choice:
     methods: Sequence[str] | None = None
     instances: int | None = None
     budget: float | None = None
+    own: bool = False
 
 
 class Benchmark(ABC):
@@ -81,6 +84,14 @@ class Benchmark(ABC):
     """Raised when rows of before can no longer be compared with those of now."""
     sizes: ClassVar[Sequence[str]]
     methods: ClassVar[Sequence[str]]
+    threads: int = 1
+    """Threads that a solve may use; the runner sets it."""
+
+    def warm(self, case: Case) -> None:
+        """Compile what a case needs, before its clock starts; called once per method in every process."""
+        from dcra.bench.solving import warm
+
+        warm(case.method)
 
     @abstractmethod
     def cases(self, choice: Choice) -> Iterable[Case]:

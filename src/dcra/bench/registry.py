@@ -7,7 +7,10 @@ from importlib import import_module
 from dcra.bench.base import Benchmark
 from dcra.messages import suggest
 
-BENCHMARKS: dict[str, str] = {}
+BENCHMARKS: dict[str, str] = {
+    "table1": "dcra.bench.table1:Table1",
+    "sensitivity": "dcra.bench.sensitivity:Sensitivity",
+}
 """'module:class' of each benchmark."""
 
 
@@ -15,6 +18,11 @@ def benchmark(name: str) -> Benchmark:
     """The benchmark behind a name."""
     if name not in BENCHMARKS:
         raise ValueError(suggest("benchmark", name, BENCHMARKS))
-    module, _, attribute = BENCHMARKS[name].partition(":")
+    return make(BENCHMARKS[name])
+
+
+def make(path: str) -> Benchmark:
+    """The benchmark at 'module:class'."""
+    module, _, attribute = path.partition(":")
     made: Benchmark = getattr(import_module(module), attribute)()
     return made

@@ -27,6 +27,16 @@ class Table:
     caption: str = ""
     digits: int = 4
     """Significant digits of the numbers shown; the download has them all."""
+    best: Literal["", "min", "max"] = ""
+    """Which number of each line stands out."""
+    best_from: int = 0
+    """The first column that takes part in that."""
+    frozen: int = 1
+    """Columns that stay in sight when the others are scrolled."""
+    group: str = ""
+    """Tables one after another with the same group share a place on the page, as tabs."""
+    tab: str = ""
+    """What the tab of this table says; the title by default."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,10 @@ class Series:
     low: Sequence[float | None] | None = None
     high: Sequence[float | None] | None = None
     kind: Literal["line", "points", "step"] = "line"
+    bars: bool = False
+    """Draw `low` and `high` as bars rather than as a band."""
+    strong: bool = False
+    """The curve to look at first."""
 
 
 @dataclass(frozen=True)

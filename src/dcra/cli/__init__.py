@@ -12,8 +12,10 @@ from collections.abc import Sequence
 import click
 
 from dcra import __version__
+from dcra.cli.bench import bench
 from dcra.cli.demo import demo
 from dcra.cli.info import info
+from dcra.cli.report import report
 from dcra.cli.solve import solve
 from dcra.cli.warmup import warmup
 
@@ -29,7 +31,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (solve, demo, info, warmup):
+for command in (solve, demo, bench, report, info, warmup):
     cli.add_command(command)
 
 

@@ -57,6 +57,9 @@ class DCRA(Engine):
         The outer loop ends when the rank gap p - ||V||_2^2 <= tol p.
     objective_tol : float, optional
         It also ends when the smoothed objective changed by less than this, relatively, over one rho.
+    rank_one : bool
+        Allow rank 1, for studies: every factor is binary there, so the penalty vanishes and only the steps
+        at the first rho are made.
     """
 
     rank: int | None = None
@@ -70,12 +73,16 @@ class DCRA(Engine):
     step_tol: float = 1e-3
     tol: float = 1e-4
     objective_tol: float | None = None
+    rank_one: bool = False
 
     name: ClassVar[str] = "dcra"
 
     def __post_init__(self) -> None:
-        if self.rank is not None and self.rank < 2:
-            raise ValueError(f"`rank` must be at least 2 (the penalty vanishes at 1); got {self.rank}")
+        if self.rank is not None and self.rank < (1 if self.rank_one else 2):
+            raise ValueError(
+                f"`rank` must be at least 2 (the penalty vanishes at 1, which `rank_one=True` allows); "
+                f"got {self.rank}"
+            )
         if self.rho_growth <= 1:
             raise ValueError(f"`rho_growth` must exceed 1; got {self.rho_growth!r}")
         if isinstance(self.curvature, str) and self.curvature not in ("auto", "norm", "half norm"):

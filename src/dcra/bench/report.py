@@ -1,0 +1,89 @@
+"""A report: what a benchmark makes of its rows, and what is the same for all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dcra.bench import rows as files
+from dcra.bench.base import Row
+from dcra.bench.folder import read_label
+from dcra.bench.registry import benchmark
+from dcra.bench.sections import Section, Table
+
+
+@dataclass(frozen=True)
+class Report:
+    """Sections, and the rows that they are made from."""
+
+    name: str
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    rows: Sequence[Row]
+
+
+def make_report(folder: Path, where: files.Where = ()) -> Report:
+    """The report on the rows of a folder that meet the conditions."""
+    label = read_label(folder)
+    subject = benchmark(label["benchmark"])
+    if label["version"] != subject.version:
+        raise ValueError(
+            f"{folder} holds rows of version {label['version']} of benchmark {subject.name}; "
+            f"this dcra reports on version {subject.version}"
+        )
+    found = files.read(folder)
+    wanted = files.condition(where, found)
+    kept = [row for row in found if wanted(row)]
+    if not kept:
+        raise ValueError(f"{folder} has no rows" + (" that meet `--where`" if found else ""))
+    finished = [row for row in kept if row.get("status", "ok") == "ok"]
+    sections = [*subject.report(finished), *not_run(kept), environments(kept)]
+    counted = f"{len(finished)} finished rows" + (
+        f", {len(kept) - len(finished)} others" * (len(kept) > len(finished))
+    )
+    return Report(
+        subject.name,
+        f"Benchmark {subject.name}",
+        f"{subject.summary[0].upper()}{subject.summary[1:]}. Made from {counted}.",
+        sections,
+        kept,
+    )
+
+
+def not_run(rows: Sequence[Row]) -> list[Section]:
+    """Which cases have no answer, and why; nothing if all have."""
+    counts = Counter(
+        (row["method"], row["status"], row.get("reason", ""))
+        for row in rows
+        if row.get("status", "ok") != "ok"
+    )
+    if not counts:
+        return []
+    lines = [[method, status, count, reason] for (method, status, reason), count in counts.items()]
+    caption = "Cases without an answer. They are in the rows with their reasons, and in no average above."
+    return [Table("Not run", ["method", "status", "cases", "reason"], lines, caption)]
+
+
+def environments(rows: Sequence[Row]) -> Table:
+    """The machines and versions of the rows, one column for each that differs."""
+    seen: dict[str, tuple[dict[str, Any], int]] = {}
+    for row in rows:
+        found = row.get("environment", {})
+        seen[repr(found)] = (found, seen.get(repr(found), (found, 0))[1] + 1)
+    names = list(dict.fromkeys(name for found, _ in seen.values() for name in found))
+    lines = [["rows", *(str(count) for _, count in seen.values())]]
+    lines += [[name, *(_said(found.get(name)) for found, _ in seen.values())] for name in names]
+    columns = ["", *(f"environment {i + 1}" if len(seen) > 1 else "here" for i in range(len(seen)))]
+    caption = (
+        "Where the rows were measured. Threads: of one solve; jobs: cases at once; BLAS has one thread. "
+        "A + after the commit means that files had been changed since."
+    )
+    return Table("Environment", columns, lines, caption)
+
+
+def _said(value: Any) -> str:
+    return "unknown" if value is None else str(value)

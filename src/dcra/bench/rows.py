@@ -1,0 +1,157 @@
+"""Rows in files: JSON lines, appended one by one so that nothing is lost whenever the process dies."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dcra.bench.base import Row
+from dcra.messages import suggest
+
+ROWS, PACKED, TORN = "rows.jsonl", "rows.jsonl.gz", "rows.torn.txt"
+
+Where = Sequence[str]
+"""Conditions FIELD=VALUE or FIELD=VALUE,VALUE; all must hold."""
+
+
+def line_of(row: Row) -> bytes:
+    """A row as a line of JSON; numbers that JSON does not know become null."""
+    return json.dumps(plain(row), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def plain(value: Any) -> Any:
+    """The same with Python's own types alone."""
+    if isinstance(value, dict):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "tolist"):  # NumPy's scalars and arrays
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def key_of(row: Row) -> str:
+    """What tells a row from every other of its benchmark; the same as its case's key."""
+    budget = row.get("budget")
+    return f"{row['instance']}|{row['method']}|{row['seed']}|{'own' if budget is None else f'{budget:g}s'}"
+
+
+def read(folder: Path) -> list[Row]:
+    """The rows of a folder, packed or not; a damaged line is left out, and left where it is."""
+    return [row for row, _ in _parsed(folder) if row is not None]
+
+
+def repair(folder: Path) -> int:
+    """Make a rows file fit to be added to; how many damaged lines were set aside, into a file beside it.
+
+    Packed rows are unpacked, and a last line that lacks its end is completed.
+    """
+    file, packed = folder / ROWS, folder / PACKED
+    if packed.exists() and not file.exists():
+        replace(file, [gzip.decompress(packed.read_bytes())])
+        packed.unlink()
+    lines = _parsed(folder)
+    torn = [line for row, line in lines if row is None]
+    if torn:
+        with (folder / TORN).open("ab") as aside:
+            aside.writelines(line.rstrip(b"\n") + b"\n" for line in torn)
+            _flush(aside)
+    if torn or (lines and not lines[-1][1].endswith(b"\n")):
+        replace(file, (line.rstrip(b"\n") + b"\n" for row, line in lines if row is not None))
+    return len(torn)
+
+
+def replace(file: Path, lines: Iterable[bytes]) -> None:
+    """Write a file as a whole or not at all."""
+    draft = file.with_name(f".{file.name}.draft")
+    with draft.open("wb") as out:
+        out.writelines(lines)
+        _flush(out)
+    os.replace(draft, file)
+
+
+def packed(rows: Iterable[Row]) -> bytes:
+    """Rows as lines, gzipped the same way every time."""
+    return gzip.compress(b"".join(map(line_of, rows)), mtime=0)
+
+
+class Appender:
+    """Adds rows to a file; each is on the disk, whole, when `add` returns."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / ROWS
+        self.descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+
+    def add(self, row: Row) -> None:
+        """Append a row; an error leaves the rows before it as they were."""
+        line = line_of(row)
+        size = os.fstat(self.descriptor).st_size
+        try:
+            written = os.write(self.descriptor, line)
+            if written < len(line):
+                os.write(self.descriptor, line[written:])  # says why there is no room for the rest
+            os.fsync(self.descriptor)
+        except OSError:
+            with suppress(OSError):  # what cannot be shortened is repaired by the next run
+                os.ftruncate(self.descriptor, size)
+            raise
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+    def __enter__(self) -> Appender:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def condition(where: Where, rows: Sequence[Row]) -> Callable[[Row], bool]:
+    """The function that tells whether a row meets all conditions; fields that no row has are refused."""
+    wanted = {}
+    known = {name: None for row in rows for name in row}
+    for text in where:
+        name, equals, values = text.partition("=")
+        if not equals:
+            raise ValueError(f"`--where` must be FIELD=VALUE or FIELD=VALUE,VALUE; got {text!r}")
+        if rows and name not in known:
+            raise ValueError(suggest("--where", name, known))
+        wanted[name] = {value.strip() for value in values.split(",")}
+    return lambda row: all(_shown(row.get(name)) in values for name, values in wanted.items())
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _parsed(folder: Path) -> list[tuple[Row | None, bytes]]:
+    """Lines of the rows file beside what they say; None where that cannot be made out."""
+    packed = folder / PACKED
+    if (folder / ROWS).exists():
+        data = (folder / ROWS).read_bytes()
+    elif packed.exists():
+        data = gzip.decompress(packed.read_bytes())
+    else:
+        return []
+    return [(_row(line), line) for line in data.splitlines(keepends=True) if line.strip()]
+
+
+def _row(line: bytes) -> Row | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) and {"instance", "method", "seed"} <= row.keys() else None
+
+
+def _flush(file: Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())

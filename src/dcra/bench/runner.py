@@ -1,0 +1,168 @@
+"""Running a benchmark: what is not yet in its folder is run and added, row by row."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import time
+from typing import Any
+
+from dcra.bench import folder as folders
+from dcra.bench import rows
+from dcra.bench.base import Benchmark, Case, Choice, Row
+from dcra.bench.environment import environment
+from dcra.bench.pool import Pool
+from dcra.bench.registry import BENCHMARKS, benchmark
+from dcra.messages import suggest
+
+GRACE, SHARE = 120.0, 4.0
+"""A case is given up after its budget times 1 + SHARE and GRACE seconds: compiling may come on top."""
+
+OWN_LIMIT = 3600.0
+"""A method that stops by its own rule is given up after this many seconds."""
+
+LOG = "workers.log"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, whatever is run.
+
+    Parameters
+    ----------
+    jobs : int
+        Cases at once; more than one makes times less certain.
+    threads : int
+        Threads of one solve.
+    grace : float
+        Seconds beyond its budget after which a case is given up.
+    own_limit : float
+        The same for a case without a budget.
+    retry : bool
+        Run cases again whose rows say that they were skipped or failed.
+    """
+
+    jobs: int = 1
+    threads: int = 1
+    grace: float = GRACE
+    own_limit: float = OWN_LIMIT
+    retry: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("jobs", "threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"`{name}` must be at least 1; got {getattr(self, name)}")
+
+    def limit(self, case: Case) -> float:
+        """Seconds after which a case is given up."""
+        return self.own_limit if case.budget is None else case.budget * (1 + SHARE) + self.grace
+
+
+@dataclass
+class Outcome:
+    """What a run has done."""
+
+    folder: Path
+    known: int = 0
+    torn: int = 0
+    planned: int = 0
+    added: Counter[str] = field(default_factory=Counter)
+
+
+Watcher = Callable[[Case, Row], None]
+
+
+def run(
+    name: str,
+    choice: Choice,
+    folder: Path,
+    options: Options | None = None,
+    begin: Callable[[Outcome, list[Case]], Watcher] | None = None,
+) -> Outcome:
+    """Run the cases of a choice that a folder does not have yet.
+
+    Parameters
+    ----------
+    name : str
+        A benchmark of `dcra.bench.registry`.
+    choice : Choice
+    folder : Path
+        New, or of an earlier run of the same benchmark, to which rows are added.
+    options : Options, optional
+    begin : callable, optional
+        Called with what was found and the cases to come; what it returns is told each row.
+    """
+    options = options or Options()
+    subject = benchmark(name)
+    check_choice(subject, choice)
+    with folders.locked(folder):
+        folders.claim(folder, folders.label_of(subject))
+        outcome = Outcome(folder, torn=rows.repair(folder))
+        done = _known(folder, options.retry)
+        cases = _distinct(subject, choice)
+        todo = [case for case in cases if case.key not in done]
+        outcome.known, outcome.planned = len(cases) - len(todo), len(cases)
+        watch = begin(outcome, todo) if begin is not None else None
+        surroundings = environment(options.threads, options.jobs)
+        with (
+            rows.Appender(folder) as file,
+            Pool(BENCHMARKS[name], options.jobs, options.threads, folder / LOG) as pool,
+        ):
+            for case, result in pool.run([(case, options.limit(case)) for case in todo]):
+                row = finished(name, case, result, surroundings)
+                _add(file, row, folder)
+                outcome.added[row["status"]] += 1
+                if watch is not None:
+                    watch(case, row)
+    return outcome
+
+
+def check_choice(subject: Benchmark, choice: Choice) -> None:
+    """Refuse what a benchmark does not have."""
+    if choice.preset not in ("small", "full"):
+        raise ValueError(suggest("preset", choice.preset, ("small", "full")))
+    for option, given, known in (
+        ("sizes", choice.sizes, subject.sizes),
+        ("methods", choice.methods, subject.methods),
+    ):
+        for word in given or ():
+            if word not in known:
+                raise ValueError(suggest(option, word, known))
+    if choice.instances is not None and choice.instances < 1:
+        raise ValueError(f"`instances` must be at least 1; got {choice.instances}")
+    if choice.budget is not None and not 0 < choice.budget < float("inf"):
+        raise ValueError(f"`budget` must be a positive factor; got {choice.budget:g}")
+
+
+def finished(name: str, case: Case, result: Row, surroundings: dict[str, Any]) -> Row:
+    """A whole row: the case, what came of it, and where."""
+    head = {"benchmark": name, **asdict(case)}
+    tail = {"when": round(time(), 3), "environment": surroundings}
+    return {**head, **result, **head, **tail}  # first in order, and not for a benchmark to change
+
+
+def _known(folder: Path, retry: bool) -> set[str]:
+    """Keys of the rows that stand; with `retry` the unfinished ones are dropped from the file first."""
+    found = rows.read(folder)
+    if retry:
+        found = [row for row in found if row.get("status") == "ok"]
+        rows.replace(folder / rows.ROWS, (rows.line_of(row) for row in found))
+    return {rows.key_of(row) for row in found}
+
+
+def _distinct(subject: Benchmark, choice: Choice) -> list[Case]:
+    return list({case.key: case for case in subject.cases(choice)}.values())
+
+
+def _add(file: rows.Appender, row: Row, folder: Path) -> None:
+    try:
+        file.add(row)
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"{folder / rows.ROWS}: {os.strerror(error.errno or 0)}; the rows so far are intact: "
+            "make room and run the same command again",
+        ) from error
