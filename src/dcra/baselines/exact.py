@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 class Order:
     """What a solver is asked for, and where it sends what it finds. Made by one thread, used by two."""
 
-    seconds: float
+    seconds_left: Callable[[], float]
     threads: int
     seed: int
     starts: int | None
@@ -59,6 +59,11 @@ class Order:
     news: SimpleQueue[Answer] = field(default_factory=SimpleQueue)
     stopping: bool = False
     _stop: Callable[[], None] | None = None
+
+    @property
+    def seconds(self) -> float:
+        """What a solver may still take, infinite without a time limit; 0 once it is to stop."""
+        return 0.0 if self.stopping else max(self.seconds_left(), 0.0)
 
     def found(self, u: Host) -> None:
         """Report an incumbent."""
@@ -161,7 +166,7 @@ class Session(State):
         self._settled = False
         points = search.points
         self.order = Order(
-            seconds=search.seconds_left - search.closing,
+            seconds_left=lambda: search.seconds_left - search.closing,
             threads=search.limits.n_jobs,
             seed=search.seed,
             starts=search.limits.starts,

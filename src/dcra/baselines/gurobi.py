@@ -48,7 +48,7 @@ def _optimize(grb: Any, program: Any, model: MixedModel, order: Order) -> Answer
     program.Params.Threads = order.threads
     program.Params.Seed = order.seed % 2_000_000_000
     if isfinite(order.seconds):
-        program.Params.TimeLimit = max(order.seconds, 0.0)
+        program.Params.TimeLimit = order.seconds
     if order.points is not None:
         program.NumStart = len(order.points)
         for number, u in enumerate(order.points):
@@ -58,8 +58,13 @@ def _optimize(grb: Any, program: Any, model: MixedModel, order: Order) -> Answer
     program.optimize(_listener(grb, v, model.n, order))
     points = v.X[None, : model.n] if program.SolCount else np.empty((0, model.n))
     bound = program.ObjBound if abs(program.ObjBound) < INFINITE else -np.inf
-    status = {grb.GRB.OPTIMAL: Status.OPTIMAL, grb.GRB.INTERRUPTED: Status.INTERRUPTED}.get(program.Status)
-    return Answer(points, bound, status, int(program.NodeCount))
+    return Answer(points, bound, _status(grb, program.Status, order), int(program.NodeCount))
+
+
+def _status(grb: Any, status: int, order: Order) -> Status | None:
+    if status == grb.GRB.INTERRUPTED and not order.stopping:  # a Ctrl-C that Gurobi saw first
+        return Status.INTERRUPTED
+    return Status.OPTIMAL if status == grb.GRB.OPTIMAL else None
 
 
 def _write(grb: Any, program: Any, model: MixedModel) -> Any:

@@ -65,7 +65,7 @@ class MixedModel:
         return bool(np.any(self.curvature))
 
     def allowance(self, tolerance: float) -> float:
-        """By how much the bound of a solver that meets rows and reduced costs to a tolerance may be too high."""
+        """By how much the bound of a solver that meets rows and reduced costs so far may be too high."""
         return self.unit * tolerance * (float(np.sum(self.prices)) + self.n)
 
 

@@ -26,15 +26,17 @@ class Scip(Exact):
         scip = self.load()
         program = scip.Model()
         program.hideOutput()
-        v = _write(scip, program, model)
+        v = _write(scip, program, model, order)
         program.setParam("misc/catchctrlc", False)
         program.setParam("randomization/randomseedshift", order.seed % 2**31)
         if order.points is not None:
             _suggest(program, v, order)
         _listen(scip, program, v[: model.n], order)
         if isfinite(order.seconds):
-            program.setParam("limits/time", max(order.seconds, 0.0))
+            program.setParam("limits/time", order.seconds)
         order.on_stop(program.interruptSolve)
+        if order.seconds == 0:
+            return Answer(np.empty((0, model.n)))
         program.optimizeNogil()
         best = program.getBestSol() if program.getNSols() else None
         points = [] if best is None else [[program.getSolVal(best, variable) for variable in v[: model.n]]]
@@ -47,7 +49,7 @@ class Scip(Exact):
         )
 
 
-def _write(scip: Any, program: Any, model: MixedModel) -> list[Any]:
+def _write(scip: Any, program: Any, model: MixedModel, order: Order) -> list[Any]:
     v = [
         program.addVar(lb=low, ub=high, obj=cost, vtype="B" if whole else "C")
         for low, high, cost, whole in zip(
@@ -57,6 +59,8 @@ def _write(scip: Any, program: Any, model: MixedModel) -> list[Any]:
     keys = [scip.scip.Term(variable) for variable in v]
     rows = model.rows
     for i in range(model.low.size):
+        if order.seconds == 0:  # not to be solved any more
+            break
         part = slice(rows.indptr[i], rows.indptr[i + 1])
         row = scip.Expr(
             dict(zip([keys[j] for j in rows.indices[part]], rows.data[part].tolist(), strict=True))

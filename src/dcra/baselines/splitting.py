@@ -138,7 +138,7 @@ def ratios(compiled: Compiled, rho: float) -> tuple[float, ...]:
     return tuple(found)
 
 
-_known: WeakKeyDictionary[Compiled, dict[Any, Callable[[Array], Array]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Compiled, dict[Any, Callable[[Host], Host]]] = WeakKeyDictionary()
 _factoring = threading.Lock()
 
 
@@ -147,9 +147,9 @@ def factorised(compiled: Compiled, theta: tuple[float, ...], shift: float) -> Ca
     with _factoring:
         known = _known.setdefault(compiled, {})
         if (theta, shift) not in known:
-            solve = _factorise(compiled, theta, shift)
-            known[theta, shift] = lambda V: from_numpy(solve(to_numpy(V).astype(np.float64)), compiled.like)
-        return known[theta, shift]
+            known[theta, shift] = _factorise(compiled, theta, shift)
+        solve, like = known[theta, shift], compiled.like
+    return lambda V: from_numpy(solve(to_numpy(V).astype(np.float64)), like)
 
 
 def factor_work(compiled: Compiled) -> int:
