@@ -62,6 +62,7 @@ class Portfolio:
     """Descents of growing length."""
 
     exact = False
+    alone = False
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled

@@ -42,6 +42,7 @@ class Enumerate(Engine):
 
     name: ClassVar[str] = "enumerate"
     needs: ClassVar[frozenset[str]] = frozenset({"small"})
+    plan: ClassVar[str] = "exhaust"
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         chunks = -(-(2**compiled.n) // CHUNK)

@@ -22,3 +22,7 @@ def shown(x: Any) -> str:
         return f"dtype {dtype}"
     text = repr(x)
     return text if len(text) <= 60 else f"{type(x).__name__}"
+
+
+class SolverUnavailable(ImportError):
+    """A method cannot run here: its package is missing or its licence too small. The text says which."""

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from dcra.baselines.exact import Delegate
+from dcra.baselines.linear_model import piecewise_linear, piecewise_quadratic
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine
+from dcra.losses import Loss
 from dcra.messages import suggest
-from dcra.portfolio import Exhaust, Plan, Repeat
+from dcra.portfolio import Exhaust, Once, Plan, Repeat
 
 METHODS: dict[str, str] = {
     "auto": "the best that is to be had in the time given",
@@ -21,13 +24,36 @@ METHODS: dict[str, str] = {
     "tabu": "dcra.polish.tabu:Tabu",
     "enumerate": "dcra.enumeration:Enumerate",
     "random": "dcra.baselines.random:RandomSigns",
+    "subgradient": "dcra.baselines.subgradient:Subgradient",
+    "mpec-epm": "dcra.baselines.mpec_epm:MpecEpm",
+    "mpec-epm-table": "dcra.baselines.mpec_epm_table:MpecEpmTable",
+    "mpec-adm": "dcra.baselines.mpec_adm:MpecAdm",
+    "l2box-admm": "dcra.baselines.l2box_admm:L2BoxAdmm",
+    "lp-rounding": "dcra.baselines.lp_rounding:LpRounding",
+    "milp": "dcra.baselines.milp:Milp",
+    "gurobi": "dcra.baselines.gurobi:Gurobi",
+    "cpsat": "dcra.baselines.cpsat:CpSat",
+    "scip": "dcra.baselines.scip:Scip",
 }
 """'module:factory' of each engine; "auto" is a plan of its own."""
 
-NEEDS: dict[str, tuple[str, Callable[[Compiled], bool]]] = {
-    "columns": ("A by columns", lambda compiled: compiled.has_columns),
-    "table": ("losses known to the compiled loops and A on the host", lambda compiled: compiled.tabulated),
-    "small": ("at most 40 variables", lambda compiled: compiled.n <= 40),
+NEEDS: dict[str, Callable[[Compiled], str]] = {
+    "columns": lambda compiled: "" if compiled.has_columns else "A by columns",
+    "table": lambda compiled: (
+        "" if compiled.tabulated else "losses known to the compiled loops and A on the host"
+    ),
+    "small": lambda compiled: "" if compiled.n <= 40 else "at most 40 variables",
+    "convex": lambda compiled: _losses(compiled, "convex", lambda loss: loss.convex),
+    "piecewise linear": lambda compiled: _losses(compiled, "piecewise linear", piecewise_linear),
+    "piecewise quadratic": lambda compiled: _losses(compiled, "piecewise quadratic", piecewise_quadratic),
+}
+"""What a problem lacks of something an engine may need, in words; empty where it lacks nothing."""
+
+PLANS: dict[str, Callable[[Any], Plan]] = {
+    "repeat": Repeat,
+    "once": Once,
+    "exhaust": lambda engine: Exhaust(),
+    "delegate": Delegate,
 }
 
 
@@ -58,7 +84,12 @@ def engine_of(name: str) -> Engine:
 
 def missing(engine: Engine, compiled: Compiled) -> list[str]:
     """What a problem lacks for an engine, in words."""
-    return [NEEDS[need][0] for need in sorted(engine.needs) if not NEEDS[need][1](compiled)]
+    return [lack for need in sorted(engine.needs) if (lack := NEEDS[need](compiled))]
+
+
+def _losses(compiled: Compiled, kind: str, fits: Callable[[Loss], bool]) -> str:
+    others = sorted({type(t.loss).__name__ for t in compiled.problem.terms if not fits(t.loss)})
+    return f"{kind} losses (not {', '.join(others)})" if others else ""
 
 
 def _plan(engine: Engine, compiled: Compiled) -> Plan:
@@ -69,4 +100,4 @@ def _plan(engine: Engine, compiled: Compiled) -> Plan:
             f"method {engine.name!r} needs {' and '.join(lacking)}; "
             f"methods that fit: {', '.join(['auto', *fitting])}"
         )
-    return Exhaust() if engine.name == "enumerate" else Repeat(engine)
+    return PLANS[engine.plan](engine)

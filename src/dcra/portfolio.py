@@ -78,6 +78,7 @@ class Plan(Protocol):
     """Which task comes next."""
 
     exact: bool
+    alone: bool  # whether only its own points count, and those of the user
 
     def next(self, search: Search) -> Task | None:
         """The next task; None when there is none, or none before an outcome is known."""
@@ -98,6 +99,7 @@ class Search:
     points: Host | None = None
     fun: float = inf
     spins: Host | None = None
+    fallback: Host | None = None  # the first answer, (k, n): what is returned where there is nothing better
     lower_bound: float = -inf
     tiny: float = 0.0
     history: list[Progress] = field(default_factory=list)
@@ -158,6 +160,8 @@ class Search:
         self.halting = True
 
     def _record(self) -> None:
+        if self.spins is None:  # a bound before any point
+            return
         row = Progress(self.seconds, self.fun, self.lower_bound)
         self.history.append(row)
         if relative_gap(self.fun, self.lower_bound, self.tiny) == 0:
@@ -183,6 +187,7 @@ class Repeat:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.alone = engine.alone
 
     def next(self, search: Search) -> Task | None:
         count = int(min(self.engine.batch(search.compiled), search.starts_left))
@@ -194,10 +199,23 @@ class Repeat:
         """Starts do not depend on each other."""
 
 
+class Once(Repeat):
+    """An engine that would take every start to the same answer: the points given, or one start."""
+
+    def next(self, search: Search) -> Task | None:
+        given = 1 if search.points is None else len(search.points)
+        return super().next(search) if search.started < given else None
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        if search.finished >= (1 if search.points is None else len(search.points)):
+            search.stop(Status.CONVERGED)
+
+
 class Exhaust:
     """Every point of the domain, once."""
 
     exact = True
+    alone = False
 
     def __init__(self) -> None:
         self.segment = 0
@@ -230,18 +248,18 @@ def run(search: Search, plan: Plan, method: str, on_tick: Callable[[Search], Non
     """Carry out a plan within the limits of a search."""
     with one_blas_thread(), on_interrupt(lambda: search.stop(Status.INTERRUPTED)):
         try:
-            first_answer(search)
+            first_answer(search, plan.alone)
             carry_out(search, plan, on_tick)
         except KeyboardInterrupt:  # from a callback, or where signals are not ours to handle
             search.stop(Status.INTERRUPTED)
-            if search.spins is None:
-                search.offer(np.ones(search.compiled.n))
+        if search.spins is None:
+            search.offer(np.ones(search.compiled.n) if search.fallback is None else search.fallback)
     if search.status is None:  # a plan also ends where no further task fits into the time left
         search.status = Status.CONVERGED if search.starts_left <= 0 else Status.TIME_LIMIT
     return report(search, method)
 
 
-def first_answer(search: Search) -> None:
+def first_answer(search: Search, alone: bool = False) -> None:
     """A point after one pass, x = -sign(A'f'(-b) + c), the user's points, and the bound that is free."""
     compiled = search.compiled
     problem = compiled.problem
@@ -251,10 +269,12 @@ def first_answer(search: Search) -> None:
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
     down = np.where(g > 0, -1.0, 1.0)
-    search.offer(np.stack([down, -down]))  # the step may overshoot so far that its opposite is better
+    search.fallback = np.stack([down, -down])  # the step may overshoot so far that its opposite is better
+    if not alone:
+        search.offer(search.fallback)
     if search.points is not None:
         search.offer(search.points)
-    passes = 3 + (0 if search.points is None else len(search.points))
+    passes = (1 if alone else 3) + (0 if search.points is None else len(search.points))
     pass_seconds = (search.limits.clock() - begin) / passes
     search.rate = compiled.work_per_pass / max(pass_seconds, 1e-9)
     search.closing = 0.5 * search.limits.n_jobs * pass_seconds

@@ -15,6 +15,7 @@ class RandomSigns(Engine):
     """Each start is its own answer."""
 
     name: ClassVar[str] = "random"
+    alone: ClassVar[bool] = True
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         return RandomState(initial_spins(compiled, starts))

@@ -61,7 +61,11 @@ class Engine(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset()
-    """What a problem must offer: any of "columns", "table"."""
+    """What a problem must offer: keys of `dcra.methods.NEEDS`."""
+    plan: ClassVar[str] = "repeat"
+    """How its starts are scheduled: a key of `dcra.methods.PLANS`."""
+    alone: ClassVar[bool] = False
+    """Whether it is judged by its own points: the driver's first answer counts only where it has none."""
 
     def batch(self, compiled: Compiled) -> int:
         """How many starts go together; a function of the problem alone."""

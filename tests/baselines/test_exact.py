@@ -1,0 +1,280 @@
+"""Exact solvers: brute force is the judge; limits and errors are tested with a solver made for it."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from math import inf
+from types import SimpleNamespace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import dcra
+from dcra.baselines.cpsat import WholeModel
+from dcra.baselines.exact import Answer, Exact, Order
+from dcra.baselines.gurobi import Gurobi
+from dcra.baselines.linear_model import mixed_model
+from dcra.baselines.lp_rounding import rounded
+from dcra.losses import NAMES
+from dcra.messages import SolverUnavailable
+from dcra.methods import METHODS, engine_of
+from dcra.problem import Problem, Term
+from dcra.result import Status
+
+LINEAR = ["l1", "hinge", "quantile", "epsilon_insensitive", "linf", "linear"]
+QUADRATIC = ["squared", "huber", "squared_hinge"]
+SOLVERS = ["milp", "gurobi", "cpsat", "scip"]
+
+
+def problem_of(loss="l1", domain="spin", store=np.asarray, seed=0, n=7, r=5, whole=False):
+    rng = np.random.default_rng(seed)
+    draw = (lambda *size: rng.integers(-4, 5, size).astype(float)) if whole else rng.standard_normal
+    A = np.asarray(draw(r, n) if whole else draw((r, n)))
+    b, c, short = (np.asarray(draw(k) if whole else draw((k,))) for k in (r, n, 2))
+    weight = rng.uniform(0, 2, r) if NAMES[loss].separable and not whole else 2.0
+    terms = [Term(loss, store(A), b, weight), Term("hinge", store(A[:2]), short)]
+    return Problem(terms, linear=c, domain=domain, constant=3.0)
+
+
+def brute_force(problem):
+    low = -1.0 if problem.domain == "spin" else 0.0
+    return problem.objective(np.array(list(itertools.product((low, 1.0), repeat=problem.n)))).min()
+
+
+def needs(method):
+    package = engine_of(method).package.partition(".")[0]
+    return pytest.importorskip(package)
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+@pytest.mark.parametrize("loss", LINEAR)
+@pytest.mark.parametrize("method", SOLVERS)
+def test_optimality_is_proven(method, loss, domain, store):
+    needs(method)
+    problem = problem_of(loss, domain, store)
+    best = brute_force(problem)
+    result = dcra.solve(problem, method=method, n_jobs=1, seed=0)
+    assert result.status == "optimal"
+    assert result.fun == pytest.approx(best, rel=1e-12)
+    assert result.fun == problem.objective(result.x)
+    assert best - 1e-3 * (1 + abs(best)) <= result.lower_bound <= best
+    assert result.n_starts == 1
+
+
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+@pytest.mark.parametrize("loss", QUADRATIC)
+def test_gurobi_takes_quadratics(loss, domain):
+    needs("gurobi")
+    problem = problem_of(loss, domain)
+    result = dcra.solve(problem, method="gurobi", n_jobs=1)
+    assert result.status == "optimal"
+    assert result.fun == pytest.approx(brute_force(problem), rel=1e-12)
+    assert result.lower_bound <= result.fun
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+def test_whole_numbers_leave_no_gap(method):
+    needs(method)
+    problem = problem_of(whole=True)
+    result = dcra.solve(problem, method=method, n_jobs=1)
+    assert result.status == "optimal"
+    assert result.gap == 0
+    assert result.lower_bound == result.fun == brute_force(problem)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-9, 1e9, 1e100])
+def test_any_scale(scale):
+    rng = np.random.default_rng(0)
+    A, b = scale * rng.standard_normal((5, 7)), scale * rng.standard_normal(5)
+    result = dcra.minimize(A, b, method="milp")
+    assert result.status == "optimal"
+    assert result.fun == pytest.approx(brute_force(Problem([Term("l1", A, b)])), rel=1e-9, abs=0)
+    assert result.gap < 1e-3
+
+
+def test_whole_models_of_whole_numbers_are_exact():
+    assert WholeModel(mixed_model(problem_of(whole=True))).allowance == 0
+    assert 0 < WholeModel(mixed_model(problem_of())).allowance < 1e-4
+
+
+def random_points(n, count=50):
+    return np.random.default_rng(1).integers(0, 2, (count, n)).astype(float)
+
+
+@pytest.mark.parametrize("loss", ["l1", "epsilon_insensitive", "linf"])
+def test_rounding_to_whole_numbers_stays_within_its_allowance(loss):
+    problem = problem_of(loss, n=30, r=20)
+    model = mixed_model(problem)
+    whole = WholeModel(model)
+    rows = whole.row_scale * model.rows[:, : model.n]
+    rows.data = np.rint(rows.data)
+    low, high = (np.rint(whole.row_scale * side) for side in (model.low, model.high))
+    own = model.rows[:, model.n :].toarray()
+    for u in random_points(model.n):
+        excess, lack = np.maximum(rows @ u - high, 0), np.maximum(low - rows @ u, 0)
+        columns = np.max(np.abs(own) * np.where(own < 0, excess[:, None], lack[:, None]), axis=0)
+        value = (whole.cost @ np.concatenate([u, columns])) / whole.cost_scale
+        assert abs(model.unit * value + model.offset - problem.objective(2 * u - 1)) <= whole.allowance
+
+
+@pytest.mark.parametrize("method", ["milp", "cpsat", "scip", "lp-rounding"])
+def test_other_losses_are_refused_in_words(method):
+    A = np.eye(3)
+    with pytest.raises(
+        ValueError, match=rf"'{method}' needs piecewise linear losses \(not Huber\); methods that fit: auto,"
+    ):
+        dcra.minimize(A, np.zeros(3), "huber", method=method)
+    with pytest.raises(ValueError, match=r"'gurobi' needs piecewise quadratic losses \(not L2Norm\)"):
+        dcra.minimize(A, np.zeros(3), "l2", method="gurobi")
+
+
+@pytest.mark.parametrize("method", ["gurobi", "cpsat", "scip"])
+def test_a_missing_package_is_named(method, monkeypatch):
+    monkeypatch.setitem(sys.modules, engine_of(method).package, None)
+    with pytest.raises(SolverUnavailable, match=rf"'{method}' needs \w+: pip install 'dcra\[{method}\]'"):
+        dcra.minimize(np.eye(3), np.zeros(3), method=method)
+
+
+def test_a_small_licence_is_said(monkeypatch):
+    class GurobiError(Exception):
+        errno, message = 10010, "Model too large for size-limited license"
+
+    def env(params):
+        raise GurobiError
+
+    monkeypatch.setattr(Gurobi, "load", lambda self: SimpleNamespace(GurobiError=GurobiError, Env=env))
+    with pytest.raises(SolverUnavailable, match="no licence for this model of 6 columns and 3 rows: M"):
+        dcra.minimize(np.eye(3), np.zeros(3), method="gurobi")
+
+
+@dataclass(frozen=True)
+class Scripted(Exact):
+    """Finds all ones, says so, then runs until it is stopped; what it was ordered is kept."""
+
+    orders: ClassVar[list[Order]] = []
+    name: ClassVar[str] = "scripted"
+    stoppable: bool = True
+    act: object = None
+
+    def load(self):
+        return None
+
+    def solve(self, model, order):
+        self.orders.append(order)
+        stopped = threading.Event()
+        if self.stoppable:
+            order.on_stop(stopped.set)
+        order.found(np.ones(model.n))
+        if self.act:
+            self.act()
+        stopped.wait(60 if self.stoppable else 5)
+        return Answer(np.ones((1, model.n)), -1e9, None)
+
+
+def test_a_callback_stops_a_solver():
+    seen = []
+    problem = problem_of()
+    result = dcra.solve(problem, method=Scripted(), callback=lambda row: seen.append(row) or True)
+    assert result.status == "callback"
+    assert (result.x == 1).all()
+    assert seen[-1].fun == result.fun == problem.objective(np.ones(7))
+    assert Scripted.orders[-1].stopping
+
+
+def test_a_target_stops_a_solver():
+    problem = problem_of()
+    result = dcra.solve(problem, method=Scripted(), target=problem.objective(np.ones(7)))
+    assert result.status == "target"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("stoppable", [True, False])
+def test_ctrl_c_returns_the_best_so_far(stoppable, jobs):
+    """A solver that cannot be stopped is left behind."""
+    engine = Scripted(stoppable, lambda: signal.raise_signal(signal.SIGINT))
+    result = dcra.solve(problem_of(), method=engine, n_jobs=jobs)
+    assert result.status == "interrupted"
+    assert (result.x == 1).all()
+
+
+def test_solvers_are_told_limits_and_points():
+    problem = problem_of(domain="binary")
+    x0 = np.eye(7)[:2]
+    dcra.solve(
+        problem, method=Scripted(), time_limit=50.0, seed=5, n_jobs=3, x0=x0, callback=lambda row: True
+    )
+    order = Scripted.orders[-1]
+    assert (order.seed, order.threads) == (5, 3)
+    np.testing.assert_array_equal(order.points, x0)
+    assert 0 < order.seconds_left() < 50
+
+
+def test_errors_of_a_solver_are_raised():
+    class Broken(Scripted):
+        def solve(self, model, order):
+            raise ZeroDivisionError("solver")
+
+    with pytest.raises(ZeroDivisionError, match="solver"):
+        dcra.solve(problem_of(), method=Broken())
+
+
+def test_a_proof_that_the_judge_does_not_see_does_not_count():
+    class Boastful(Scripted):
+        def solve(self, model, order):
+            return Answer(np.ones((1, model.n)), -1e9, Status.OPTIMAL)
+
+    assert dcra.solve(problem_of(), method=Boastful()).status == "converged"
+
+
+def test_a_solver_without_a_point_is_not_given_ours():
+    class Empty(Scripted):
+        def solve(self, model, order):
+            return Answer(np.empty((0, model.n)))
+
+    result = dcra.solve(problem_of(), method=Empty())
+    assert result.n_starts == 0
+    assert result.status == "converged"
+    assert [row.fun for row in result.history] == [result.fun]
+
+
+@pytest.mark.parametrize("method", ["gurobi", "cpsat"])
+def test_solvers_begin_where_they_are_told(method):
+    needs(method)
+    problem = problem_of(n=10, r=8)
+    model = mixed_model(problem)
+    u = np.random.default_rng(3).integers(0, 2, (1, 10)).astype(float)
+    order = Order(lambda: inf, threads=1, seed=0, starts=None, points=u)
+    engine_of(method).solve(model, order)
+    seen = [order.news.get_nowait() for _ in range(order.news.qsize())]
+    first = next(news.points for news in seen if len(news.points))
+    np.testing.assert_array_equal(first, u)
+
+
+def test_lp_rounding_bounds_by_the_relaxation():
+    problem = problem_of("l1", n=12, r=20)
+    result = dcra.solve(problem, method="lp-rounding", starts=6, seed=1)
+    again = dcra.solve(problem, method="lp-rounding", starts=6, seed=1)
+    assert result.fun == again.fun
+    assert (result.status, result.n_starts) == ("converged", 6)
+    other = dcra.solve(problem, method="sweep", starts=8, seed=0)  # whose dual stage ends within 0.5 %
+    assert other.lower_bound - 1e-6 <= result.lower_bound <= 1.02 * other.lower_bound
+    assert result.lower_bound <= brute_force(problem) <= result.fun
+
+
+def test_roundings_follow_the_relaxation():
+    u = np.array([0.0, 1.0, 0.5, 0.2])
+    points = rounded(u, seed=0, count=4001)
+    np.testing.assert_array_equal(points[0], [0, 1, 0, 0])
+    np.testing.assert_allclose(points[1:].mean(axis=0), u, atol=0.03)
+    np.testing.assert_array_equal(rounded(u, 0, 5), points[:5])
+
+
+def test_every_solver_is_a_method():
+    assert set(SOLVERS) <= set(METHODS)
