@@ -10,6 +10,7 @@ from dcra.messages import suggest
 BENCHMARKS: dict[str, str] = {
     "table1": "dcra.bench.table1:Table1",
     "sensitivity": "dcra.bench.sensitivity:Sensitivity",
+    "families": "dcra.bench.families:Families",
 }
 """'module:class' of each benchmark."""
 
