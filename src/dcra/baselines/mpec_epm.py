@@ -69,5 +69,5 @@ def _reach(p: Piece) -> Host:
     """Largest |As - b| of each row over the box."""
     A = p.operator.A
     sums = abs(A).sum(axis=1) if isinstance(p.operator, SparseMatrix) else np.abs(to_numpy(A)).sum(axis=1)
-    reach: Host = np.add(np.asarray(sums).ravel(), np.abs(to_numpy(p.b)))
+    reach: Host = np.asarray(sums).ravel() + np.abs(to_numpy(p.b))
     return reach
