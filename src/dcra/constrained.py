@@ -20,6 +20,7 @@ from dcra.compiled import Compiled
 from dcra.constraints import Constraints, Host
 from dcra.engines.base import Engine, Starts, State
 from dcra.enumeration import SEGMENTS, spins_of
+from dcra.meeting import meet_beside
 from dcra.penalties import Penalties
 from dcra.polish.swap import TRIES, Swap
 from dcra.portfolio import Outcome, Plan, Search, Task
@@ -102,8 +103,11 @@ def constrained_plan(
     compiled = search.relaxation
     if label == "enumerate" or (label == "auto" and countable(compiled, seconds)):
         return ExhaustFeasible()
+    if label == "meet":
+        return make_plan(search.compiled, seconds)
     make = search_plan if label == "auto" else make_plan
-    return ConstrainedPlan(search, make(compiled, seconds))
+    plan = ConstrainedPlan(search, make(compiled, seconds))
+    return meet_beside(search.compiled, seconds, plan) if label == "auto" else plan
 
 
 def countable(compiled: Compiled, seconds: float | None) -> bool:

@@ -20,6 +20,7 @@ METHODS: dict[str, str] = {
     "anneal": "dcra.polish.anneal:Anneal",
     "tabu": "dcra.polish.tabu:Tabu",
     "enumerate": "dcra.enumeration:Enumerate",
+    "meet": "dcra.meet:Meet",
     "random": "dcra.baselines.random:RandomSigns",
 }
 """'module:factory' of each engine; "auto" is a plan of its own."""
@@ -28,6 +29,7 @@ NEEDS: dict[str, tuple[str, Callable[[Compiled], bool]]] = {
     "columns": ("A by columns", lambda compiled: compiled.has_columns),
     "table": ("losses known to the compiled loops and A on the host", lambda compiled: compiled.tabulated),
     "small": ("at most 40 variables", lambda compiled: compiled.n <= 40),
+    "equations": ("equations between integers in at most 88 variables", lambda compiled: _meetable(compiled)),
 }
 
 
@@ -69,4 +71,14 @@ def _plan(engine: Engine, compiled: Compiled) -> Plan:
             f"method {engine.name!r} needs {' and '.join(lacking)}; "
             f"methods that fit: {', '.join(['auto', *fitting])}"
         )
+    if engine.name == "meet":
+        from dcra.meeting import MeetPlan
+
+        return MeetPlan(engine)
     return Exhaust() if engine.name == "enumerate" else Repeat(engine)
+
+
+def _meetable(compiled: Compiled) -> bool:
+    from dcra.meeting import meetable
+
+    return meetable(compiled)
