@@ -16,6 +16,8 @@ import numpy as np
 
 from dcra._array import from_numpy, to_numpy
 from dcra.auto import Portfolio, search_plan
+from dcra.branching import Branch, BranchState, is_linear, nearest_feasible
+from dcra.certificate import rounded_up
 from dcra.compiled import Compiled
 from dcra.constraints import Constraints, Host
 from dcra.engines.base import Engine, Starts, State
@@ -24,7 +26,7 @@ from dcra.meeting import meet_beside
 from dcra.penalties import Penalties
 from dcra.polish.swap import TRIES, Swap
 from dcra.portfolio import Outcome, Plan, Search, Task
-from dcra.repair import Repair, nearest_feasible
+from dcra.repair import Repair
 from dcra.result import Status
 
 SWAP_SHARE = 0.5
@@ -35,6 +37,9 @@ RESCUE_AFTER = 2
 """Growths of the penalties without a feasible point after which a MILP solver looks for one."""
 
 RESCUE_SECONDS, RESCUE_SHARE = 10.0, 0.2
+BRANCH_SHARE = 0.5
+"""Share of the time that branch and bound may take where the objective is linear."""
+
 MAX_POINTS = 1 << 22
 MAX_WORK = 4_000_000_000
 CHUNK = 4096
@@ -106,7 +111,7 @@ def constrained_plan(
     if label == "meet":
         return make_plan(search.compiled, seconds)
     make = search_plan if label == "auto" else make_plan
-    plan = ConstrainedPlan(search, make(compiled, seconds))
+    plan = ConstrainedPlan(search, make(compiled, seconds), branch=label == "auto")
     return meet_beside(search.compiled, seconds, plan) if label == "auto" else plan
 
 
@@ -123,11 +128,15 @@ class ConstrainedPlan:
 
     exact = False
 
-    def __init__(self, search: ConstrainedSearch, inner: Plan) -> None:
+    def __init__(self, search: ConstrainedSearch, inner: Plan, branch: bool) -> None:
         self.inner, self.penalties = inner, search.penalties
+        self.branch = branch and is_linear(search.compiled)
         self.tools = Tools(search.penalties.constraints, search.halted)
 
     def next(self, search: Search) -> Task | None:
+        if self.branch:
+            self.branch = False
+            return Task(Branch(BRANCH_SHARE * search.seconds_left), Starts(search.seed, 0, 1))
         task = self.inner.next(search)
         if task is None:
             return None
@@ -145,13 +154,17 @@ class ConstrainedPlan:
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         state = outcome.state
+        if isinstance(state, BranchState):
+            search.finished -= 1  # not a start
+            search.bound(rounded_up(search.compiled.problem, state.bound))
+            return
         assert isinstance(task.engine, Feasible)
         assert isinstance(state, FeasibleState)
         inner = Outcome(state.first.candidates(), state.first, outcome.seconds)
         self.inner.learn(search, Task(task.engine.first, task.starts), inner, fun)
-        if task.engine.version == self.penalties.version and self.penalties.grow(state.violated):
-            if isinstance(self.inner, Portfolio):
-                self.inner.compiled = self.penalties.compiled
+        grown = task.engine.version == self.penalties.version and self.penalties.grow(state.violated)
+        if grown and isinstance(self.inner, Portfolio):
+            self.inner.compiled = self.penalties.compiled
 
 
 class Tools:
@@ -217,7 +230,7 @@ class FeasibleState(State):
         x = on_host(self.compiled, spins)
         fixed = tools.repair(x, rises(self.compiled, spins), self.starts.seed, tools.halted)
         if self.engine.rescue and tools.constraints.violation(fixed) > 0:
-            found = nearest_feasible(tools.constraints, x, self.engine.rescue)
+            found = nearest_feasible(tools.constraints, x, self.engine.rescue, tools.halted)
             fixed = fixed if found is None else found
         return self.compiled.encode(fixed)
 

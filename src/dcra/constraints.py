@@ -62,6 +62,14 @@ def at_most(k: int, index: Any = None) -> Cardinality:
     return Cardinality(k, index, exact=False)
 
 
+class Rows(NamedTuple):
+    """lb <= A x <= ub, named as in SciPy's LinearConstraint, which it can stand for."""
+
+    A: Any
+    lb: Any
+    ub: Any
+
+
 class Group(NamedTuple):
     """Variables of which at least `least` and at most `most` are up."""
 
@@ -103,6 +111,10 @@ class Constraints:
 
     def __repr__(self) -> str:
         return f"Constraints({len(self)} rows on {self.n} variables)"
+
+    def stated(self) -> Rows:
+        """The constraints as a user could state them."""
+        return Rows(self.G, self.low, self.high)
 
     def activity(self, x: Host) -> Host:
         """G x for points of shape (n,) or (k, n), rows last."""

@@ -24,7 +24,7 @@ def refuse_contradictions(constraints: Constraints) -> None:
 
 
 def _by_bounds(constraints: Constraints) -> None:
-    """Rows against the bounds of their variables; what a row leaves no choice about is fixed for the others."""
+    """Rows against the bounds of their variables; what one leaves no choice about is fixed for the others."""
     from scipy import sparse
 
     low, high, slack = constraints.low, constraints.high, constraints.slack

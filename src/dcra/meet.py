@@ -67,7 +67,9 @@ class Quarters:
         return np.asarray((self.multipliers[:, None] * B.astype(np.uint64)).sum(axis=0, dtype=np.uint64))
 
     def _residue(self, B: Host) -> Host:
-        return np.asarray((self.small[:, None] * (B % self.modulus) % self.modulus).sum(axis=0) % self.modulus)
+        return np.asarray(
+            (self.small[:, None] * (B % self.modulus) % self.modulus).sum(axis=0) % self.modulus
+        )
 
     @cached_property
     def sums(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
-from dcra.constraints import Constraints, as_sequence
+from dcra.constraints import Constraints, Rows, as_sequence
 from dcra.losses import L1, Hinge, Linear, LInf, Loss, SquaredHinge, SquaredL2, as_loss
 from dcra.messages import shown, suggest
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
@@ -203,10 +203,8 @@ class Problem:
         """G x in [low, high] as G s in [2 low - G e, 2 high - G e]."""
         if self.constraints is None:
             return ()
-        from scipy.optimize import LinearConstraint
-
         rows, ones = self.constraints, self.constraints.activity(np.ones(self.n))
-        return LinearConstraint(rows.G, 2 * rows.low - ones, 2 * rows.high - ones)
+        return Rows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones)
 
     @property
     def integer_valued(self) -> bool:

@@ -59,9 +59,7 @@ class Repair:
         """The flip that lessens the violation at the lowest price; the least bad one where none does."""
         step = (sum(self.constraints.values) - 2 * x)[self.column]
         after = self.constraints.excess_of_rows(activity[self.row] + step * self.value, self.row)
-        change = np.bincount(
-            self.column, (after - excess[self.row]) * self.scale[self.row], minlength=x.size
-        )
+        change = np.bincount(self.column, (after - excess[self.row]) * self.scale[self.row], minlength=x.size)
         touching = np.bincount(self.column, excess[self.row] > 0, minlength=x.size) > 0
         change[~(touching & free)] = np.inf
         lessening = change < -1e-12
@@ -76,20 +74,3 @@ class Repair:
         own = slice(self.pointer[j], self.pointer[j + 1])
         activity[self.row[own]] += (new - x[j]) * self.value[own]
         x[j] = new
-
-
-def nearest_feasible(constraints: Constraints, x: Host, seconds: float) -> Host | None:
-    """The feasible point that differs from x in the fewest variables, or another; None if none was found."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    bottom, top = constraints.values
-    span = top - bottom
-    shift = bottom * np.asarray(constraints.G.sum(axis=1)).ravel()
-    t = (x - bottom) / span
-    rows = LinearConstraint(constraints.G * span, constraints.low - shift, constraints.high - shift)
-    options = {"time_limit": max(seconds, 1e-3), "mip_rel_gap": 0.5}
-    found = milp(1 - 2 * t, constraints=rows, integrality=np.ones(x.size), bounds=Bounds(0, 1), options=options)
-    if found.x is None:
-        return None
-    point = bottom + span * np.rint(found.x)
-    return point if constraints.violation(point) == 0 else None

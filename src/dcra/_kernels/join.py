@@ -15,7 +15,7 @@ _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 def meet(first, second, third, fourth, target, residue, lo, hi, bits, few, shift, rest, hits):
     """For each c in lo..hi, whether some a + b + p + q = target (mod 2^64) can have h_a + h_b = c (mod M).
 
-    Sums of the last two lists that the bits of the first two do not rule out are few; they are kept in `rest`,
+    Few sums of the last two lists are not ruled out by the bits of the first two; these are kept in `rest`,
     and the sums of the first two are looked up among their bits in turn. Chance lets a few pass both.
 
     Parameters

@@ -88,8 +88,8 @@ def memory(n: int) -> Memory:
 class Counts(NamedTuple):
     """Groups of variables of which between least[g] and most[g] are up; each variable is in one group.
 
-    group, place (n,): group of a variable, its position in members;  start (g+1,): members of group g stand at
-    start[g]:start[g+1], those that are up first;  ups, least, most (g,): how many there are, and may be
+    group, place (n,): group of a variable, its position in members;  start (g+1,): members of group g are
+    members[start[g]:start[g+1]], those that are up first;  ups, least, most (g,): how many are up, and may be
     """
 
     group: Array
