@@ -1,4 +1,4 @@
-"""Branch and bound on constraints, by the HiGHS that comes with SciPy: for linear objectives, and for rescue."""
+"""Branch and bound on constraints, by the HiGHS of SciPy: for linear objectives, and for rescue."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from dcra.engines.base import Engine, Starts, State
 
 MAX_NODES = 2000
 """Nodes when there is no time limit: a deterministic end."""
+
+INFEASIBLE = 2
+"""SciPy's status of a problem without feasible points."""
 
 WAIT = 0.002
 TRUST = 1e-6
@@ -51,13 +54,14 @@ class Branching:
         bottom, top = rows.values
         shift = bottom * np.asarray(rows.G.sum(axis=1)).ravel()
         limits = LinearConstraint((top - bottom) * rows.G, rows.low - shift, rows.high - shift)
-        whole = np.ones(rows.n)
-        found = milp(
-            self.cost, constraints=limits, integrality=whole, bounds=Bounds(0, 1), options=self.options
-        )
+        whole, box = np.ones(rows.n, int), Bounds(0, 1)
+        options: Any = self.options
+        found = milp(self.cost, constraints=limits, integrality=whole, bounds=box, options=options)
         bound = getattr(found, "mip_dual_bound", None)
         if bound is not None and np.isfinite(bound):
             self.bound = float(bound) - TRUST * max(1.0, abs(float(bound)))
+        if found.status == INFEASIBLE:
+            self.bound = inf
         if found.x is not None:
             point = bottom + (top - bottom) * np.rint(found.x)
             self.point = point if rows.violation(point) == 0 else None

@@ -92,7 +92,7 @@ class ConstrainedSearch(Search):
             self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest
             x = on_host(self.compiled, self.spins)
             self.feasible, self.violation = False, float(self.constraints.violation(x))
-            self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))
+        self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))
 
 
 def on_host(compiled: Compiled, spins: Host) -> Host:
@@ -120,7 +120,7 @@ def countable(compiled: Compiled, seconds: float | None) -> bool:
     if compiled.n > 22:
         return False
     work = 2**compiled.n * max(1, compiled.n_rows) * compiled.n
-    return work <= (MAX_WORK if seconds is None else min(MAX_WORK, 2e8 * seconds))
+    return bool(work <= (MAX_WORK if seconds is None else min(MAX_WORK, 2e8 * seconds)))
 
 
 class ConstrainedPlan:
@@ -141,7 +141,12 @@ class ConstrainedPlan:
         if task is None:
             return None
         engine = Feasible(
-            task.engine, self.penalties.compiled, self.tools, self.penalties.version, self._rescue(search)
+            task.engine,
+            self.penalties.compiled,
+            self.penalties.firm,
+            self.tools,
+            self.penalties.version,
+            self._rescue(search),
         )
         return Task(engine, task.starts)
 
@@ -180,10 +185,11 @@ class Tools:
 
 @dataclass(frozen=True, eq=False)
 class Feasible(Engine):
-    """`first` on a penalised problem, then repair, then swaps."""
+    """`first` on a penalised problem, then repair, then swaps on one with heavier penalties."""
 
     first: Engine
     compiled: Compiled
+    firm: Compiled
     tools: Tools
     version: int
     rescue: float
@@ -239,7 +245,7 @@ class FeasibleState(State):
         groups = [g for g in self.engine.tools.constraints.groups if self._counts_hold(g)]
         passes = SWAP_SHARE * self.first.work / ((TRIES + 3) * self.compiled.work_per_pass)
         swap = Swap(groups, int(np.clip(passes, MIN_PASSES, MAX_PASSES)))
-        self.swaps = swap.start(self.compiled, replace(self.starts, points=self.repaired))
+        self.swaps = swap.start(self.engine.firm, replace(self.starts, points=self.repaired))
 
     def _counts_hold(self, group: Any) -> bool:
         assert self.repaired is not None
@@ -268,7 +274,8 @@ def rises(compiled: Compiled, spins: Host) -> Host:
     s = from_numpy(spins, compiled.like)
     z = compiled.residual(s)
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
-    return -2.0 * spins * to_numpy(compiled.pull(compiled.slopes(z, 0.1 * size or 1.0))).astype(float)
+    slopes = to_numpy(compiled.pull(compiled.slopes(z, 0.1 * size or 1.0)))
+    return np.asarray(-2.0 * spins * slopes, np.float64)
 
 
 class ExhaustFeasible:

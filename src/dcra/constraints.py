@@ -236,7 +236,8 @@ def _index(name: str, index: Any, n: int) -> Host:
 def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str]]:
     from scipy import sparse
 
-    G = sparse.csr_array(one.A if sparse.issparse(one.A) else np.atleast_2d(np.asarray(one.A)), dtype=float)
+    A: Any = one.A if sparse.issparse(one.A) else np.atleast_2d(np.asarray(one.A, float))
+    G: Any = sparse.csr_array(A).astype(float)
     rows, columns = G.shape
     if columns != n:
         raise ValueError(f"`A` of `{name}` must have {n} columns, one for each variable; got {columns}")

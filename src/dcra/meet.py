@@ -1,7 +1,7 @@
 """Meeting in the middle: all solutions of a few equations between integers in 2^(n/2) time, 2^(n/4) memory.
 
-Schroeppel and Shamir's four lists, with a residue in place of their heaps: the variables are cut into quarters,
-and for each residue c the sums of the first two quarters with that residue are matched with those of the last
+Schroeppel and Shamir's four lists, with a residue in place of their heaps: the variables are cut in four, and
+for each residue c the sums of the first two quarters with that residue are matched with those of the last
 two. The equations are added up with random multipliers modulo 2^64, so that a point is one number.
 """
 
@@ -67,9 +67,8 @@ class Quarters:
         return np.asarray((self.multipliers[:, None] * B.astype(np.uint64)).sum(axis=0, dtype=np.uint64))
 
     def _residue(self, B: Host) -> Host:
-        return np.asarray(
-            (self.small[:, None] * (B % self.modulus) % self.modulus).sum(axis=0) % self.modulus
-        )
+        products = self.small[:, None] * (B % self.modulus) % self.modulus
+        return np.asarray(products.sum(axis=0) % self.modulus)
 
     @cached_property
     def sums(self) -> float:

@@ -12,29 +12,37 @@ from dcra.portfolio import Outcome, Plan, Search, Task
 LONGEST = 2.0
 """Seconds of one thread that are worth it when there is no time limit."""
 
+FIRST_SHARE = 0.7
+"""Share of a time limit up to which meeting comes first."""
+
 OVERTIME = 16.0
-"""With a time limit the search may take this many times as long: a part of it may be enough."""
+"""Up to this many times the time limit it shares the time: a part of the residues may be enough."""
 
 FEWEST, MOST = -24.0, 16.0
 """log2 of the solutions expected: below, a search has more rows to go by; above, it will meet one."""
 
 
 class MeetPlan:
-    """All segments of residues, and the tasks of another plan in between.
+    """All segments of residues, and the tasks of another plan beside them.
 
-    The other plan comes first, so that there is an answer early, and then gets every second task; once all
-    residues are done, every task.
+    Parameters
+    ----------
+    engine : Meet
+    beside : Plan, optional
+        Its tasks come after the residues.
+    share : bool
+        Let both take turns instead, with as much time for one as for the other.
     """
 
     exact = False
 
-    def __init__(self, engine: Meet, beside: Plan | None = None) -> None:
-        self.engine, self.beside = engine, beside
-        self.segment = self.done = self.turn = 0
+    def __init__(self, engine: Meet, beside: Plan | None = None, share: bool = False) -> None:
+        self.engine, self.beside, self.share = engine, beside, share
+        self.segment = self.done = 0
+        self.ahead = 0.0  # seconds that meeting has had more than the other plan
 
     def next(self, search: Search) -> Task | None:
-        self.turn += 1
-        if self.beside is not None and (self.turn % 2 or self.segment == SEGMENTS):
+        if self.beside is not None and (self.segment == SEGMENTS or (self.share and self.ahead > 0)):
             task = self.beside.next(search)
             if task is not None or self.segment == SEGMENTS:
                 return task
@@ -46,8 +54,10 @@ class MeetPlan:
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         if not isinstance(outcome.state, MeetState):
             assert self.beside is not None
+            self.ahead -= outcome.seconds
             self.beside.learn(search, task, outcome, fun)
             return
+        self.ahead += outcome.seconds
         search.finished -= 1  # a share of the residues is not a start
         self.done += 1
         if self.done == SEGMENTS:
@@ -69,8 +79,12 @@ def meet_beside(compiled: Compiled, seconds_left: float | None, inner: Plan) -> 
     equations = equations_of(compiled.problem)
     if equations is None or not FEWEST <= equations.expected <= MOST:
         return inner
-    budget = LONGEST if seconds_left is None else OVERTIME * seconds_left
-    return MeetPlan(Meet(), inner) if seconds_for(equations, compiled.loops) <= budget else inner
+    needed = seconds_for(equations, compiled.loops)
+    if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
+        return MeetPlan(Meet(), inner)
+    if seconds_left is not None and needed <= OVERTIME * seconds_left:
+        return MeetPlan(Meet(), inner, share=True)
+    return inner
 
 
 def meetable(compiled: Compiled) -> bool:

@@ -74,7 +74,7 @@ def _plan(engine: Engine, compiled: Compiled) -> Plan:
     if engine.name == "meet":
         from dcra.meeting import MeetPlan
 
-        return MeetPlan(engine)
+        return MeetPlan(engine)  # type: ignore[arg-type]
     return Exhaust() if engine.name == "enumerate" else Repeat(engine)
 
 

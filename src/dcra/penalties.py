@@ -24,26 +24,34 @@ LARGEST = 2.0**20
 """Weights in units of the first ones at which growing ends: repair must do the rest."""
 
 
+FIRMNESS = 16.0
+"""Factor on all weights in searches that start at a feasible point and are to stay among such."""
+
+
 class Penalties:
-    """The weights of the rows, and the penalised problem they make, compiled."""
+    """The weights of the rows, and the penalised problems they make, compiled."""
 
     def __init__(self, compiled: Compiled) -> None:
         assert compiled.problem.constraints is not None
         self.original = compiled
         self.constraints: Constraints = compiled.problem.constraints
         self.first = first_weights(compiled)
-        self.weights = self.first.copy()
+        self.weights = self.first
         self.version = 0
-        self.compiled = self._compile(self.weights)
+        self._set(self.weights)
+
+    def _set(self, weights: Host) -> None:
+        self.weights = weights
+        self.compiled = self._compile(weights)
+        self.firm = self._compile(FIRMNESS * weights)
 
     def grow(self, violated: Host) -> bool:
         """Raise the weights of violated rows; whether that changed anything."""
         grown = np.where(violated, np.minimum(self.weights * GROWTH, self.first * LARGEST), self.weights)
         if np.array_equal(grown, self.weights):
             return False
-        self.weights = grown
         self.version += 1
-        self.compiled = self._compile(grown)
+        self._set(grown)
         return True
 
     def _compile(self, weights: Host) -> Compiled:

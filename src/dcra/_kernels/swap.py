@@ -37,39 +37,31 @@ def anneal_swaps(model, x, z, score, best_x, rng, temperatures, counts, tries):
 
 @inline
 def _propose(model, x, z, score, best_x, rng, counts, j, temperature, tries):
-    size = length(model.A, j)
-    before, before_linear = score[0], score[1]
-    alone = trial(model.A, j, -(x[j] + x[j]), z, model.rows, before)
-    rise = alone - before - 2.0 * model.c[j] * x[j]
-    if _may_change(counts, x, j) and _accepted(rise, temperature, rng):
-        _keep_before_rise(x, best_x, score, rise)
-        commit(model, x, z, score, j, alone)
-        _moved(counts, x, j)
-        return 2 * size
+    """Flip j alone, or with a partner, if that is accepted; one loop for both is quicker to compile."""
+    size, base = length(model.A, j), score[0]
+    linear = 2.0 * model.c[j] * x[j]
     lo, hi = _partners(counts, x, j)
-    if hi <= lo:
-        return size
-    shift(model.A, j, -(x[j] + x[j]), z)
-    for t in range(min(np.int64(tries), hi - lo)):
-        i = counts.members[lo + below(rng, hi - lo)]
-        loss = trial(model.A, i, -(x[i] + x[i]), z, model.rows, alone)
-        both = loss - before - 2.0 * (model.c[j] * x[j] + model.c[i] * x[i])
-        if _accepted(both, temperature, rng):
-            _keep_before_rise(x, best_x, score, both)
-            x[j] = -x[j]
-            score[1] = before_linear + 2.0 * model.c[j] * x[j]
-            _moved(counts, x, j)
+    last = min(np.int64(tries), hi - lo)
+    for t in range(last + 1):
+        i = j if t == 0 else counts.members[lo + below(rng, hi - lo)]
+        loss = trial(model.A, i, -(x[i] + x[i]), z, model.rows, base)
+        rise = loss - score[0] - linear - (0.0 if t == 0 else 2.0 * model.c[i] * x[i])
+        if (t > 0 or _may_change(counts, x, j)) and _accepted(rise, temperature, rng):
+            if rise > 0 and score[0] + score[1] < score[2]:
+                keep(x, best_x, score)
+            if t > 0:
+                score[1] -= linear
+                x[j] = -x[j]
+                _moved(counts, x, j)
             commit(model, x, z, score, i, loss)
             _moved(counts, x, i)
-            return (t + 4) * size
-    shift(model.A, j, x[j] + x[j], z)
-    return (min(np.int64(tries), hi - lo) + 3) * size
-
-
-@inline
-def _keep_before_rise(x, best_x, score, rise):
-    if rise > 0 and score[0] + score[1] < score[2]:
-        keep(x, best_x, score)
+            return (t + 3) * size
+        if t == 0 and last > 0:
+            base = loss
+            shift(model.A, j, -(x[j] + x[j]), z)
+    if last > 0:
+        shift(model.A, j, x[j] + x[j], z)
+    return (last + 3) * size
 
 
 @inline

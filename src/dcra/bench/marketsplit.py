@@ -1,6 +1,6 @@
 """Market split: min |Ax - b|_1 over x in {0,1}^n, where some x reaches 0. Tiny, and very hard.
 
-Instances are files of the QOBLIB collection where `DCRA_DATA` has them, else they are drawn as its makers did:
+Instances are files of the QOBLIB collection where `DCRA_DATA` has them, else drawn as its makers did:
 coefficients uniform in 0..D, n = 10 (m - 1), b = A x for a random x.
 """
 

@@ -45,7 +45,7 @@ def _model(path: Path) -> Any:
         import highspy
     except ImportError as error:
         raise ImportError("reading model files needs highspy: pip install 'dcra[mps]'") from error
-    solver = highspy.Highs()
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     if solver.readModel(str(path)) == highspy.HighsStatus.kError:
         raise ValueError("not a model that HiGHS can read")
