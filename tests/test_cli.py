@@ -272,7 +272,8 @@ def test_warmup_tries_everything(capsys, monkeypatch):
     code, out, _ = outcome(capsys, "warmup")
     assert code == 0
     assert out.splitlines()[-1].startswith("compiled loops are ready")
-    assert tried == [(kind, name) for kind in ("ndarray", "csc_array") for name in (*METHODS, "batch")]
+    names = (*METHODS, "auto", "batch")  # the second time with constraints
+    assert tried == [(kind, name) for kind in ("ndarray", "csc_array") for name in names]
     assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
 
 

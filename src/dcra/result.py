@@ -107,7 +107,8 @@ class Result:
         return relative_gap(self.fun, self.lower_bound, self.tiny) if self.feasible else inf
 
     def __str__(self) -> str:
-        bound = "none" if self.lower_bound == -inf else f"{self.lower_bound:.10g}  (gap {self.gap:.2%})"
+        bound = "none" if self.lower_bound == -inf else f"{self.lower_bound:.10g}"
+        bound += f"  (gap {self.gap:.2%})" if self.gap < inf else ""
         x = to_numpy(self.x)
         ones = int(np.count_nonzero(x > 0))
         rows = [
