@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -45,23 +46,38 @@ class Quarter(NamedTuple):
         return self.key, self.residue, self.start
 
 
+class Sides(NamedTuple):
+    """Sums of the left half, sorted, and what those of the right half lack; the two subsets of each."""
+
+    left: Host
+    one: Host
+    two: Host
+    wanted: Host
+    three: Host
+    four: Host
+
+
 class Quarters:
     """The four lists of a system of equations."""
 
-    def __init__(self, equations: Equations, seed: int = 0) -> None:
+    def __init__(self, equations: Equations, seed: int = 0, run_bits: int = RUN_BITS) -> None:
         self.equations = equations
         rng = np.random.default_rng((seed, 4))
         m, n = equations.B.shape
-        long = min(n // 4 + RUN_BITS, n // 2)
+        long = min(n // 4 + run_bits, n // 2)
         self.cuts = [0, n // 2 - long, n // 2, n - long, n]
-        self.modulus = _prime_from(1 << max(1, long - RUN_BITS))
+        self.modulus = _prime_from(1 << max(1, long - run_bits))
         self.multipliers = rng.integers(0, 2**64, m, np.uint64)
         self.small = rng.integers(0, self.modulus, m)
         keys, residues = self._hashed(equations.B), self._residue(equations.B)
-        pieces = [slice(self.cuts[i], self.cuts[i + 1]) for i in range(4)]
-        self.lists = [_quarter(keys[p], residues[p], self.modulus) for p in pieces]
+        self.lists = [_quarter(keys[lo:hi], residues[lo:hi], self.modulus) for lo, hi in self.spans]
         self.target = self._hashed(equations.d[:, None])[0]
         self.residue = int(self._residue(equations.d[:, None])[0])
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The variables of each list."""
+        return list(pairwise(self.cuts))
 
     def _hashed(self, B: Host) -> Host:
         return np.asarray((self.multipliers[:, None] * B.astype(np.uint64)).sum(axis=0, dtype=np.uint64))
@@ -82,24 +98,32 @@ class Quarters:
 
     def solutions(self, c: int) -> Host:
         """All solutions (k, n) in {0,1} whose first half has the residue c."""
+        points = self.points(self.matches(self.sides(c)))
+        return np.asarray(points[np.all(points @ self.equations.B.T == self.equations.d, axis=1)])
+
+    def sides(self, c: int) -> Sides:
+        """The sums of both halves whose residues are c and what is left for it."""
         left, one, two = self._pairs(0, c)
         right, three, four = self._pairs(2, self.residue - c)
         order = np.argsort(left, kind="stable")
-        wanted = self.target - right
-        lo = np.searchsorted(left[order], wanted, "left")
-        count = np.searchsorted(left[order], wanted, "right") - lo
+        return Sides(left[order], one[order], two[order], self.target - right, three, four)
+
+    def matches(self, sides: Sides, lo: int = 0, hi: int | None = None) -> list[Host]:
+        """The four subsets of each point that the sums lo..hi of the right half complete to the target."""
+        wanted = sides.wanted[lo:hi]
+        first = np.searchsorted(sides.left, wanted, "left")
+        count = np.searchsorted(sides.left, wanted, "right") - first
         j = np.repeat(np.arange(wanted.size), count)
-        i = order[np.repeat(lo, count) + np.arange(j.size) - np.repeat(np.cumsum(count) - count, count)]
-        halves = [one[i], two[i], three[j], four[j]]
-        points = np.concatenate(
-            [
-                (subset[:, None] >> np.arange(hi - lo)) & 1
-                for subset, lo, hi in zip(halves, self.cuts[:-1], self.cuts[1:], strict=True)
-            ],
-            axis=1,
-        )
-        right_ones = np.all(points @ self.equations.B.T == self.equations.d, axis=1)
-        return np.asarray(points[right_ones])
+        i = np.repeat(first - np.cumsum(count) + count, count) + np.arange(j.size)
+        return [sides.one[i], sides.two[i], sides.three[lo + j], sides.four[lo + j]]
+
+    def points(self, subsets: list[Host]) -> Host:
+        """Points (k, n) in {0,1} from their four subsets."""
+        parts = [
+            (subset[:, None] >> np.arange(hi - lo)) & 1
+            for subset, (lo, hi) in zip(subsets, self.spans, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
 
     def _pairs(self, i: int, c: int) -> tuple[Host, Host, Host]:
         """Sums of lists i and i + 1 with residue c, and the two subsets of each."""

@@ -7,7 +7,9 @@ from dcra.compiled import Compiled
 from dcra.engines.base import Starts
 from dcra.equations import Equations, equations_of
 from dcra.meet import MAX_VARIABLES, SEGMENTS, Meet, MeetState, seconds_for
-from dcra.portfolio import Outcome, Plan, Search, Task
+from dcra.near import Near, worthwhile
+from dcra.polish.anneal import Anneal
+from dcra.portfolio import Outcome, Plan, Repeat, Search, Task
 
 LONGEST = 2.0
 """Seconds of one thread that are worth it when there is no time limit."""
@@ -15,49 +17,33 @@ LONGEST = 2.0
 FIRST_SHARE = 0.7
 """Share of a time limit up to which meeting comes first."""
 
-OVERTIME = 16.0
+OVERTIME = 4.0
 """Up to this many times the time limit it shares the time: a part of the residues may be enough."""
+
+SHORTEST_NEAR = 2.0
+"""Seconds below which near solutions are left to the descents."""
 
 FEWEST, MOST = -24.0, 16.0
 """log2 of the solutions expected: below, a search has more rows to go by; above, it will meet one."""
 
 
 class MeetPlan:
-    """All segments of residues, and the tasks of another plan beside them.
-
-    Parameters
-    ----------
-    engine : Meet
-    beside : Plan, optional
-        Its tasks come after the residues.
-    share : bool
-        Let both take turns instead, with as much time for one as for the other.
-    """
+    """All segments of residues."""
 
     exact = False
 
-    def __init__(self, engine: Meet, beside: Plan | None = None, share: bool = False) -> None:
-        self.engine, self.beside, self.share = engine, beside, share
+    def __init__(self, engine: Meet) -> None:
+        self.engine = engine
         self.segment = self.done = 0
-        self.ahead = 0.0  # seconds that meeting has had more than the other plan
 
     def next(self, search: Search) -> Task | None:
-        if self.beside is not None and (self.segment == SEGMENTS or (self.share and self.ahead > 0)):
-            task = self.beside.next(search)
-            if task is not None or self.segment == SEGMENTS:
-                return task
         if self.segment == SEGMENTS:
             return None
         self.segment += 1
         return Task(self.engine, Starts(search.seed, self.segment - 1, 1))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        if not isinstance(outcome.state, MeetState):
-            assert self.beside is not None
-            self.ahead -= outcome.seconds
-            self.beside.learn(search, task, outcome, fun)
-            return
-        self.ahead += outcome.seconds
+        assert isinstance(outcome.state, MeetState)
         search.finished -= 1  # a share of the residues is not a start
         self.done += 1
         if self.done == SEGMENTS:
@@ -72,19 +58,73 @@ class MeetPlan:
             search.bound(1.0 + problem.constant)
 
 
-def meet_beside(compiled: Compiled, seconds_left: float | None, inner: Plan) -> Plan:
-    """The plan `inner`, with meeting in the middle beside it where that promises anything."""
-    if compiled.n > MAX_VARIABLES:
-        return inner
+class NearPlan:
+    """Near solutions, one set of free variables after another."""
+
+    exact = False
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def next(self, search: Search) -> Task | None:
+        self.count += 1
+        return Task(Near(), Starts(search.seed, self.count - 1, 1))
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        """Starts do not depend on each other."""
+
+
+class Beside:
+    """Two plans: `special`, for equations, and `general`.
+
+    Parameters
+    ----------
+    share : bool
+        Whether both take turns, with as much time for one as for the other; else `special` comes first.
+    """
+
+    exact = False
+
+    def __init__(self, special: Plan, general: Plan, share: bool) -> None:
+        self.special, self.general, self.share = special, general, share
+        self.ahead = 0.0  # seconds that `special` has had more than `general`
+        self.owner: dict[int, Plan] = {}  # of a task, by its identity
+
+    def next(self, search: Search) -> Task | None:
+        plans = [self.special, self.general]
+        if self.share and self.ahead >= 0:
+            plans.reverse()
+        for plan in plans:
+            task = plan.next(search)
+            if task is not None:
+                self.owner[id(task)] = plan
+                return task
+        return None
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        owner = self.owner.pop(id(task))
+        self.ahead += outcome.seconds if owner is self.special else -outcome.seconds
+        owner.learn(search, task, outcome, fun)
+
+
+def meet_beside(compiled: Compiled, seconds_left: float | None, general: Plan) -> Plan:
+    """The plan `general`, with one for equations beside it where that promises anything."""
     equations = equations_of(compiled.problem)
     if equations is None or not FEWEST <= equations.expected <= MOST:
-        return inner
-    needed = seconds_for(equations, compiled.loops)
-    if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
-        return MeetPlan(Meet(), inner)
-    if seconds_left is not None and needed <= OVERTIME * seconds_left:
-        return MeetPlan(Meet(), inner, share=True)
-    return inner
+        return general
+    if compiled.n <= MAX_VARIABLES:
+        needed = seconds_for(equations, compiled.loops)
+        if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
+            return Beside(MeetPlan(Meet()), general, share=False)
+        if seconds_left is not None and needed <= OVERTIME * seconds_left:
+            return Beside(MeetPlan(Meet()), general, share=True)
+    if seconds_left is None or seconds_left < SHORTEST_NEAR or equations.required:
+        return general
+    if worthwhile(equations):
+        return Beside(NearPlan(), general, share=True)
+    if not compiled.tabulated:
+        return general
+    return Beside(Repeat(Anneal()), general, share=True)  # short runs: good points have no good neighbours
 
 
 def meetable(compiled: Compiled) -> bool:
