@@ -17,7 +17,7 @@ import dcra
 from dcra.constraints import Constraints
 from dcra.losses import NAMES
 from dcra.penalties import penalised
-from dcra.repair import Repair
+from dcra.repair import Repair, Violation
 
 domains = pytest.mark.parametrize("domain", ["spin", "binary"])
 VALUES = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -286,3 +286,19 @@ def test_the_example_holds():
     run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=100)
     assert run.returncode == 0, run.stderr
     assert run.stdout.count("satisfied") == 2
+
+
+@domains
+def test_repair_keeps_its_books(domain, rng):
+    problem = random_problem(6, domain, "dense", "l1", 3)
+    repair = Repair(problem.constraints)
+    violation = Violation(repair, rng.choice(VALUES[domain], problem.n))
+    for j in rng.integers(0, problem.n, 20):
+        violation.flip(j)
+        fresh = Violation(repair, violation.x.copy())
+        for name in ("activity", "excess", "part", "change", "touching"):
+            np.testing.assert_allclose(getattr(violation, name), getattr(fresh, name), atol=1e-12)
+        flipped = violation.x.copy()
+        flipped[0] = sum(VALUES[domain]) - flipped[0]
+        now, then = (problem.constraints.excess(x) @ repair.scale for x in (violation.x, flipped))
+        assert violation.change[0] == pytest.approx(then - now, abs=1e-12)

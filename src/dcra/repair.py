@@ -14,6 +14,9 @@ STEPS = 200
 TENURE = 7
 """A flipped variable stays for up to this many flips."""
 
+ROUNDING = 1e-9
+"""Changes of the violation below this, in units of coefficients, are rounding."""
+
 
 class Repair:
     """Tabu search on the violation; among flips that lessen it, those that cost the objective least.
@@ -23,54 +26,75 @@ class Repair:
 
     def __init__(self, constraints: Constraints) -> None:
         self.constraints = constraints
-        G = constraints.G.tocsc()
-        self.row, self.value, self.pointer = G.indices, G.data, G.indptr
-        size = abs(constraints.G).max(axis=1).toarray().ravel() if len(constraints) else np.empty(0)
+        self.columns = constraints.G.tocsc()
+        size = abs(constraints.G).max(axis=1).toarray().ravel()
         self.scale = 1.0 / np.where(size > 0, size, 1.0)
-        self.column = np.repeat(np.arange(constraints.n), np.diff(self.pointer))
 
     def __call__(self, x: Host, rise: Host, seed: int, halted: Callable[[], bool] = lambda: False) -> Host:
         """A point near x (n,) of the domain, feasible if the search succeeds.
 
         `rise` (n,) is about what each flip adds to the objective.
         """
-        constraints = self.constraints
         rng = np.random.default_rng((seed, 3))
-        x = x.copy()
-        activity = constraints.activity(x)
-        until = np.zeros(constraints.n, np.int64)
+        violation = Violation(self, x.copy())
+        until = np.zeros(x.size, np.int64)
         price = np.maximum(rise, 0.0) + 1e-3 * (np.mean(np.abs(rise)) or 1.0)
         best, least = x.copy(), np.inf
-        for step in range(max(STEPS, 3 * constraints.n)):
-            excess = constraints.excess_of(activity)
-            total = float(excess @ self.scale)
+        for step in range(max(STEPS, 3 * x.size)):
+            total = float(violation.excess @ self.scale)
             if total < least:
-                best, least = x.copy(), total
+                best, least = violation.x.copy(), total
             if least == 0 or halted():
                 break
-            j = self._flip(x, activity, excess, price, until <= step, rng)
-            self._move(x, activity, j)
+            j = violation.cheapest(price, until <= step, rng)
+            violation.flip(j)
             until[j] = step + 1 + rng.integers(TENURE)
         return best
 
-    def _flip(
-        self, x: Host, activity: Host, excess: Host, price: Host, free: Host, rng: np.random.Generator
-    ) -> int:
+
+class Violation:
+    """The violation of all rows at x, and what each flip would change of it, kept up to date."""
+
+    def __init__(self, repair: Repair, x: Host) -> None:
+        self.constraints, self.columns, self.scale = repair.constraints, repair.columns, repair.scale
+        self.x, self.activity = x, repair.constraints.activity(x)
+        self.excess = np.zeros(len(self.constraints))
+        self.part = np.zeros(self.constraints.G.nnz)  # what an entry's flip changes of its row's violation
+        self.change = np.zeros(x.size)
+        self.touching = np.zeros(x.size, np.int64)  # violated rows of a column
+        self._renew(np.arange(len(self.constraints)))
+
+    def cheapest(self, price: Host, free: Host, rng: np.random.Generator) -> int:
         """The flip that lessens the violation at the lowest price; the least bad one where none does."""
-        step = (sum(self.constraints.values) - 2 * x)[self.column]
-        after = self.constraints.excess_of_rows(activity[self.row] + step * self.value, self.row)
-        change = np.bincount(self.column, (after - excess[self.row]) * self.scale[self.row], minlength=x.size)
-        touching = np.bincount(self.column, excess[self.row] > 0, minlength=x.size) > 0
-        change[~(touching & free)] = np.inf
-        lessening = change < -1e-12
+        allowed = free & (self.touching > 0)
+        lessening = allowed & (self.change < -ROUNDING)
         if lessening.any():
-            score = np.where(lessening, -price / np.where(lessening, change, -1.0), np.inf)
+            score = np.where(lessening, -price / np.where(lessening, self.change, -1.0), np.inf)
         else:
-            score = change + 1e-9 * rng.random(x.size)
+            score = np.where(allowed, self.change, np.inf) + ROUNDING * rng.random(self.x.size)
         return int(np.argmin(score))
 
-    def _move(self, x: Host, activity: Host, j: int) -> None:
-        new = sum(self.constraints.values) - x[j]
-        own = slice(self.pointer[j], self.pointer[j + 1])
-        activity[self.row[own]] += (new - x[j]) * self.value[own]
-        x[j] = new
+    def flip(self, j: int) -> None:
+        new = sum(self.constraints.values) - self.x[j]
+        own = slice(self.columns.indptr[j], self.columns.indptr[j + 1])
+        rows = self.columns.indices[own]
+        self.activity[rows] += (new - self.x[j]) * self.columns.data[own]
+        self.x[j] = new
+        self._renew(rows)
+
+    def _renew(self, rows: Host) -> None:
+        """Bring up to date what depends on the activity of some rows."""
+        G = self.constraints.G
+        count = np.diff(G.indptr)[rows]
+        row = np.repeat(rows, count)
+        entry = np.repeat(G.indptr[rows] - np.cumsum(count) + count, count) + np.arange(row.size)
+        column = G.indices[entry]
+        step = sum(self.constraints.values) - 2 * self.x[column]
+        excess = self.constraints.excess_of_rows(self.activity[rows], rows)
+        after = self.constraints.excess_of_rows(self.activity[row] + step * G.data[entry], row)
+        part = (after - np.repeat(excess, count)) * self.scale[row]
+        np.add.at(self.change, column, part - self.part[entry])
+        worse = (excess > 0).astype(np.int64) - (self.excess[rows] > 0)
+        np.add.at(self.touching, column, np.repeat(worse, count))
+        self.part[entry] = part
+        self.excess[rows] = excess
