@@ -16,6 +16,7 @@ import numpy as np
 
 from dcra._array import from_numpy, to_numpy
 from dcra.auto import Portfolio, search_plan
+from dcra.baselines.random import RandomSigns
 from dcra.branching import Branch, BranchState, is_linear, nearest_feasible
 from dcra.certificate import rounded_up
 from dcra.compiled import Compiled
@@ -47,7 +48,7 @@ CHUNK = 4096
 
 @dataclass
 class ConstrainedSearch(Search):
-    """A search whose incumbent is feasible; the least violating point is kept until there is one."""
+    """A search whose incumbent is feasible; the least violating of the other points is kept beside it."""
 
     penalties: Penalties = field(init=False)
     least: float = inf
@@ -69,12 +70,11 @@ class ConstrainedSearch(Search):
         spins = np.atleast_2d(spins)
         violation = self.constraints.violation(on_host(self.compiled, spins))
         fine = violation == 0
-        if fine.any():
-            return super().offer(spins[fine])
-        closest = int(np.argmin(violation))
-        if violation[closest] < self.least:
-            self.least, self.nearest = float(violation[closest]), spins[closest].copy()
-        return inf
+        off = np.where(fine, inf, violation)
+        closest = int(np.argmin(off))
+        if off[closest] < self.least:
+            self.least, self.nearest = float(off[closest]), spins[closest].copy()
+        return super().offer(spins[fine]) if fine.any() else inf
 
     def bound(self, value: float) -> None:
         if value < inf:
@@ -132,23 +132,31 @@ class ConstrainedPlan:
         self.inner, self.penalties = inner, search.penalties
         self.branch = branch and is_linear(search.compiled)
         self.tools = Tools(search.penalties.constraints, search.halted)
+        self.opening: Task | None = None
 
     def next(self, search: Search) -> Task | None:
         if self.branch:
             self.branch = False
             return Task(Branch(BRANCH_SHARE * search.seconds_left), Starts(search.seed, 0, 1))
+        if self.opening is None:
+            return self._open(search)
         task = self.inner.next(search)
-        if task is None:
-            return None
-        engine = Feasible(
-            task.engine,
-            self.penalties.compiled,
-            self.penalties.firm,
-            self.tools,
-            self.penalties.version,
-            self._rescue(search),
+        return None if task is None else Task(self._feasible(task.engine, search), task.starts)
+
+    def _open(self, search: Search) -> Task:
+        """Begin with the least violating point that is known: repair is quicker than a descent."""
+        assert isinstance(search, ConstrainedSearch)
+        known = search.spins if search.nearest is None else search.nearest
+        assert known is not None
+        starts = Starts(search.seed, 0, 1, known[None].copy())
+        self.opening = Task(self._feasible(RandomSigns(), search), starts)
+        return self.opening
+
+    def _feasible(self, engine: Engine, search: Search) -> Feasible:
+        penalties = self.penalties
+        return Feasible(
+            engine, penalties.compiled, penalties.firm, self.tools, penalties.version, self._rescue(search)
         )
-        return Task(engine, task.starts)
 
     def _rescue(self, search: Search) -> float:
         """Seconds that a MILP solver may take to find any feasible point."""
@@ -162,6 +170,9 @@ class ConstrainedPlan:
         if isinstance(state, BranchState):
             search.finished -= 1  # not a start
             search.bound(rounded_up(search.compiled.problem, state.bound))
+            return
+        if task is self.opening:
+            search.finished -= 1  # not a start
             return
         assert isinstance(task.engine, Feasible)
         assert isinstance(state, FeasibleState)
