@@ -125,7 +125,7 @@ class Result:
     def _constraint_rows(self) -> list[tuple[str, str]]:
         if self.weights is None:
             return []
-        count = f"{self.weights.size} rows"
+        count = f"{self.weights.size} row{'s' if self.weights.size != 1 else ''}"
         if self.feasible:
             return [("constraints", f"{count}, satisfied")]
         return [("constraints", f"{count}, VIOLATED by {self.violation:.6g}")]
