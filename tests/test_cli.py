@@ -273,7 +273,8 @@ def test_warmup_tries_everything(capsys, monkeypatch):
     assert code == 0
     assert out.splitlines()[-1].startswith("compiled loops are ready")
     ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
-    assert tried == [(kind, name) for kind in ("ndarray", "csc_array") for name in (*ours, "batch")]
+    names = (*ours, "auto", "batch")  # the second time with constraints
+    assert tried == [(kind, name) for kind in ("ndarray", "csc_array") for name in names]
     assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
 
 

@@ -289,12 +289,12 @@ def test_paths_that_are_no_file(tmp_path, A, b):
         ("q.npz", r"q\.npz: no such file; did you mean p\.npz"),
         ("nowhere/q.npz", r"q\.npz: no such file$"),
         (".", "is a directory, not a file"),
-        ("p.nzp", r"unknown extension \.nzp; known are \.npz, \.mtx, \.mtx\.gz; did you mean \.npz"),
+        ("p.nzp", r"unknown extension \.nzp; known are \.npz, \.mtx, .*; did you mean \.npz"),
         ("plain", "the name has no extension; known are"),
     ]:
         with pytest.raises(ValueError, match=message):
             dcra.io.read(tmp_path / name)
-    with pytest.raises(ValueError, match=r"`format` must be one of npz, mtx, mtx\.gz; got 'pnz'; did you"):
+    with pytest.raises(ValueError, match=r"`format` must be one of npz, mtx, .*; got 'pnz'; did you"):
         dcra.io.read(tmp_path / "p.npz", format="pnz")
     with pytest.raises(ValueError, match=r"an \.npz file holds its own `b`"):
         dcra.io.read(tmp_path / "p.npz", b=tmp_path / "p.npz")

@@ -15,6 +15,8 @@ _LAZY = {
     "minimize_batch": "dcra.api",
     "solve": "dcra.api",
     "Problem": "dcra.problem",
+    "at_most": "dcra.constraints",
+    "exactly": "dcra.constraints",
     "Term": "dcra.problem",
     "Result": "dcra.result",
     "Status": "dcra.result",
@@ -24,6 +26,7 @@ _MODULES = {"apps", "engines", "io", "losses", "testing", "theory"}
 if TYPE_CHECKING:
     from dcra import apps, engines, io, losses, testing, theory
     from dcra.api import minimize, minimize_batch, solve
+    from dcra.constraints import at_most, exactly
     from dcra.problem import Problem, Term
     from dcra.result import Result, Status
 
@@ -33,7 +36,9 @@ __all__ = [
     "Status",
     "Term",
     "apps",
+    "at_most",
     "engines",
+    "exactly",
     "io",
     "losses",
     "minimize",

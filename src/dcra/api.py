@@ -32,6 +32,7 @@ def minimize(
     weights: float | Array | None = None,
     domain: str = "spin",
     linear: Array | None = None,
+    constraints: Any = (),
     method: str | Engine = "auto",
     time_limit: float | None = None,
     starts: int | None = None,
@@ -57,6 +58,8 @@ def minimize(
         {-1,1}^n or {0,1}^n.
     linear : (n,) array, optional
         c.
+    constraints : LinearConstraint, `exactly`, `at_most`, or a sequence of them
+        What x must satisfy besides. `Result.feasible` says whether it does.
 
     The remaining parameters are those of `solve`.
 
@@ -72,7 +75,12 @@ def minimize(
     >>> dcra.minimize(A, A @ [1, -1]).x
     array([ 1., -1.])
     """
-    problem = Problem([Term(loss, A, b, 1.0 if weights is None else weights)], linear=linear, domain=domain)
+    problem = Problem(
+        [Term(loss, A, b, 1.0 if weights is None else weights)],
+        linear=linear,
+        domain=domain,
+        constraints=constraints,
+    )
     return solve(
         problem,
         method=method,
@@ -147,9 +155,16 @@ def solve(
     compiled = compile_problem(problem, loops)
     compile_seconds = loading.load(announce=progress) if compiled.tabulated else 0.0
     chosen = secrets.randbits(32) if seed is None else _seed(seed)
-    search = Search(compiled, limits, chosen, begun, compiled.encode(points) if points is not None else None)
+    given = compiled.encode(points) if points is not None else None
+    if problem.constraints is None:
+        search = Search(compiled, limits, chosen, begun, given)
+        plan = make_plan(compiled, None if time_limit is None else search.seconds_left)
+    else:
+        from dcra.constrained import ConstrainedSearch, constrained_plan
+
+        search = ConstrainedSearch(compiled, limits, chosen, begun, given)
+        plan = constrained_plan(search, label, make_plan)
     search.compile_seconds = compile_seconds
-    plan = make_plan(compiled, None if time_limit is None else search.seconds_left)
     if not progress:
         return run(search, plan, label)
     from dcra.display import live

@@ -50,6 +50,13 @@ def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan of method "auto" for a problem."""
     if enumerable(compiled, seconds_left):
         return Exhaust()
+    from dcra.meeting import meet_beside
+
+    return meet_beside(compiled, seconds_left, search_plan(compiled, seconds_left))
+
+
+def search_plan(compiled: Compiled, seconds_left: float | None) -> Plan:
+    """The plan for problems with too many points to look at each."""
     copy = COPY_SECONDS * compiled.work_per_pass
     if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
         return Portfolio(compiled)

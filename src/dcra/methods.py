@@ -11,6 +11,7 @@ from dcra.baselines.linear_model import piecewise_linear, piecewise_quadratic
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine
 from dcra.losses import Loss
+from dcra.meeting import MeetPlan, meetable
 from dcra.messages import suggest
 from dcra.portfolio import Exhaust, Once, Plan, Repeat
 
@@ -23,6 +24,7 @@ METHODS: dict[str, str] = {
     "anneal": "dcra.polish.anneal:Anneal",
     "tabu": "dcra.polish.tabu:Tabu",
     "enumerate": "dcra.enumeration:Enumerate",
+    "meet": "dcra.meet:Meet",
     "random": "dcra.baselines.random:RandomSigns",
     "subgradient": "dcra.baselines.subgradient:Subgradient",
     "mpec-epm": "dcra.baselines.mpec_epm:MpecEpm",
@@ -46,6 +48,9 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "convex": lambda compiled: _losses(compiled, "convex", lambda loss: loss.convex),
     "piecewise linear": lambda compiled: _losses(compiled, "piecewise linear", piecewise_linear),
     "piecewise quadratic": lambda compiled: _losses(compiled, "piecewise quadratic", piecewise_quadratic),
+    "equations": lambda compiled: (
+        "" if meetable(compiled) else "equations between integers in at most 88 variables"
+    ),
 }
 """What a problem lacks of something an engine may need, in words; empty where it lacks nothing."""
 
@@ -54,6 +59,7 @@ PLANS: dict[str, Callable[[Any], Plan]] = {
     "once": Once,
     "exhaust": lambda engine: Exhaust(),
     "delegate": Delegate,
+    "meet": MeetPlan,
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from math import inf, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -111,6 +111,9 @@ class Search:
     closing: float = 0.0  # seconds that judging the last answers will take
     chunk: int = 0  # the work that a task did in its last CHUNK_SECONDS: where the next may begin
     status: Status | None = None
+    feasible: bool = True
+    violation: float = 0.0
+    weights: Host | None = None  # of the constraints' penalties
     halting: bool = False  # a plain flag: a signal handler may set it at any moment
     _told: float = -inf
     _news: bool = False
@@ -127,6 +130,14 @@ class Search:
     @property
     def starts_left(self) -> float:
         return self.limits.most_starts - self.started
+
+    @property
+    def relaxation(self) -> Compiled:
+        """The problem whose lower bounds are ours."""
+        return self.compiled
+
+    def settle(self) -> None:
+        """Make sure that there is an answer to report."""
 
     def halted(self) -> bool:
         """Whether workers should return what they have. Read by all threads."""
@@ -346,7 +357,7 @@ def paced(work: int, seconds: float) -> int:
 def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     """The dual stage, within its share of the time; `fun` is the objective of a known point."""
     clock = search.limits.clock
-    stage = DualStage(search.compiled, fun)
+    stage = DualStage(search.relaxation, fun if isfinite(fun) else -inf)
     limit = search.limits.time_limit
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
@@ -374,12 +385,13 @@ def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
 
 def report(search: Search, method: str) -> Result:
     compiled = search.compiled
+    search.settle()
     assert search.spins is not None
     assert search.status is not None
     return Result(
         x=compiled.decode(search.spins),
         fun=search.fun,
-        lower_bound=min(search.lower_bound, search.fun),
+        lower_bound=min(search.lower_bound, search.fun) if search.feasible else search.lower_bound,
         status=search.status,
         history=tuple(search.history),
         n_starts=search.finished,
@@ -389,6 +401,9 @@ def report(search: Search, method: str) -> Result:
         method=method,
         tiny=search.tiny,
         compile_seconds=search.compile_seconds,
+        feasible=search.feasible,
+        violation=search.violation,
+        weights=search.weights,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
+from dcra.constraints import Constraints, Rows, as_sequence
 from dcra.losses import L1, Hinge, Linear, LInf, Loss, SquaredHinge, SquaredL2, as_loss
 from dcra.messages import shown, suggest
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
@@ -76,6 +77,8 @@ class Problem:
         c.
     constant : float
     domain : {"spin", "binary"}
+    constraints : LinearConstraint, `exactly`, `at_most`, or a sequence of them
+        What x must satisfy besides.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Problem:
         linear: Array | None = None,
         constant: float = 0.0,
         domain: str = "spin",
+        constraints: Any = (),
     ) -> None:
         self.terms = tuple(terms)
         for term in self.terms:
@@ -107,11 +111,13 @@ class Problem:
         self.constant = float(constant)
         if not np.isfinite(self.constant):
             raise ValueError(f"`constant` must be finite; got {constant!r}")
+        self.constraints = self._checked(constraints)
 
     def __repr__(self) -> str:
         parts = [f"{type(t.loss).__name__}{t.operator.shape}" for t in self.terms]
         parts += ["linear"] if self.linear is not None else []
-        return f"Problem({' + '.join(parts)}, {self.n} {self.domain} variables)"
+        rows = "" if self.constraints is None else f", {len(self.constraints)} constraints"
+        return f"Problem({' + '.join(parts)}, {self.n} {self.domain} variables{rows})"
 
     @property
     def n_rows(self) -> int:
@@ -141,6 +147,14 @@ class Problem:
         if self.linear is not None:
             total = total + x @ self.linear
         return total
+
+    def violation(self, x: Array) -> Any:
+        """By how much the worst constraint is violated: a float for x of shape (n,), (k,) for (k, n)."""
+        x = to_numpy(self.check_point("x", x))
+        if self.constraints is None:
+            return 0.0 if x.ndim == 1 else np.zeros(len(x))
+        worst = self.constraints.violation(x)
+        return float(worst) if x.ndim == 1 else worst
 
     @property
     def value_at_ones(self) -> float:
@@ -181,7 +195,16 @@ class Problem:
             terms.append(Term(term.loss, term.operator.scaled(0.5).A, b, term.weight))
         linear = None if self.linear is None else 0.5 * self.linear
         offset = 0.0 if self.linear is None else 0.5 * float(namespace(self.linear).sum(self.linear))
-        return Problem(terms, linear=linear, constant=self.constant + offset)
+        return Problem(
+            terms, linear=linear, constant=self.constant + offset, constraints=self._spin_constraints()
+        )
+
+    def _spin_constraints(self) -> Any:
+        """G x in [low, high] as G s in [2 low - G e, 2 high - G e]."""
+        if self.constraints is None:
+            return ()
+        rows, ones = self.constraints, self.constraints.activity(np.ones(self.n))
+        return Rows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones)
 
     @property
     def integer_valued(self) -> bool:
@@ -201,6 +224,16 @@ class Problem:
                 for t in self.terms
             )
         )
+
+    def _checked(self, given: Any) -> Constraints | None:
+        """The constraints as rows; contradictions that are plain to see are refused."""
+        if given is None or not as_sequence(given):
+            return None
+        from dcra.contradictions import refuse_contradictions
+
+        constraints = Constraints(given, self.n, DOMAINS[self.domain])
+        refuse_contradictions(constraints)
+        return constraints
 
     def _reference(self) -> Array:
         """An array whose library, device and float type all answers take."""

@@ -21,6 +21,7 @@ class Status(StrEnum):
     TIME_LIMIT = "time_limit"
     CALLBACK = "callback"
     INTERRUPTED = "interrupted"
+    INFEASIBLE = "infeasible"
 
     @property
     def message(self) -> str:
@@ -34,6 +35,7 @@ _MESSAGES = {
     Status.TIME_LIMIT: "the time limit was reached; this is the best point so far",
     Status.CALLBACK: "the callback asked to stop; this is the best point so far",
     Status.INTERRUPTED: "interrupted; this is the best point so far",
+    Status.INFEASIBLE: "no point satisfies the constraints; this one violates them least",
 }
 
 
@@ -67,6 +69,10 @@ class Result:
         Wall-clock time of the solve, and the share of it spent loading compiled loops.
     seed : int
         Gives the same answer again; drawn when none was given.
+    feasible, violation : bool, float
+        Whether x satisfies the constraints, and by how much the worst one is violated.
+    weights : (q,) array, optional
+        The last weights of the penalties, one for each row of the constraints.
     """
 
     x: Array
@@ -83,10 +89,13 @@ class Result:
     compile_seconds: float = 0.0
     feasible: bool = True
     violation: float = 0.0
+    weights: np.ndarray[Any, Any] | None = field(default=None, repr=False)
 
     @property
     def message(self) -> str:
-        return self.status.message
+        if self.feasible or self.status is Status.INFEASIBLE:
+            return self.status.message
+        return f"{self.status.message}; none that satisfies the constraints was found"
 
     @property
     def success(self) -> bool:
@@ -95,21 +104,31 @@ class Result:
     @property
     def gap(self) -> float:
         """(fun - lower_bound) / |fun|; 0 where the difference is rounding, inf where no bound is known."""
-        return relative_gap(self.fun, self.lower_bound, self.tiny)
+        return relative_gap(self.fun, self.lower_bound, self.tiny) if self.feasible else inf
 
     def __str__(self) -> str:
-        bound = "none" if self.lower_bound == -inf else f"{self.lower_bound:.10g}  (gap {self.gap:.2%})"
+        bound = "none" if self.lower_bound == -inf else f"{self.lower_bound:.10g}"
+        bound += f"  (gap {self.gap:.2%})" if self.gap < inf else ""
         x = to_numpy(self.x)
         ones = int(np.count_nonzero(x > 0))
         rows = [
             ("objective", f"{self.fun:.10g}"),
             ("lower bound", bound),
             ("status", f"{self.status.value}: {self.message}"),
+            *self._constraint_rows(),
             ("variables", f"{x.size}, {ones} of them up"),
             ("work", f"{self.n_starts} starts, {self.nit} iterations, {self.seconds:.3g} s"),
             ("method", f"{self.method}, seed {self.seed}"),
         ]
         return "\n".join(f"{name:>12}  {value}" for name, value in rows)
+
+    def _constraint_rows(self) -> list[tuple[str, str]]:
+        if self.weights is None:
+            return []
+        count = f"{self.weights.size} row{'s' if self.weights.size != 1 else ''}"
+        if self.feasible:
+            return [("constraints", f"{count}, satisfied")]
+        return [("constraints", f"{count}, VIOLATED by {self.violation:.6g}")]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON; infinite values become None."""
@@ -123,13 +142,14 @@ class Result:
             "success": self.success,
             "feasible": self.feasible,
             "violation": self.violation,
+            "weights": None if self.weights is None else self.weights.tolist(),
             "n_starts": self.n_starts,
             "nit": self.nit,
             "seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
             "seed": self.seed,
             "method": self.method,
-            "history": [[row.seconds, row.fun, _finite(row.lower_bound)] for row in self.history],
+            "history": [[row.seconds, _finite(row.fun), _finite(row.lower_bound)] for row in self.history],
         }
 
     def plot(self, ax: Any = None) -> Any:
@@ -164,7 +184,7 @@ class BatchResult:
 
 def relative_gap(fun: float, lower_bound: float, tiny: float) -> float:
     """Gap of a value to a bound; differences up to `tiny` are rounding."""
-    if lower_bound == -inf:
+    if lower_bound == -inf or fun == inf:
         return inf
     if fun - lower_bound <= tiny:
         return 0.0

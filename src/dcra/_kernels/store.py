@@ -87,6 +87,36 @@ def memory(n: int) -> Memory:
     )
 
 
+class Counts(NamedTuple):
+    """Groups of variables of which between least[g] and most[g] are up; each variable is in one group.
+
+    group, place (n,): group of a variable, its position in members;  start (g+1,): members of group g are
+    members[start[g]:start[g+1]], those that are up first;  ups, least, most (g,): how many are up, and may be
+    """
+
+    group: Array
+    place: Array
+    members: Array
+    start: Array
+    ups: Array
+    least: Array
+    most: Array
+
+
+def counts(x: Array, groups: Sequence[tuple[Array, int, int]]) -> Counts:
+    """The counts at x of (members, least, most) groups; all other variables form a last, free group."""
+    group = np.full(x.size, len(groups), np.int64)
+    for g, (members, _, _) in enumerate(groups):
+        group[members] = g
+    members = np.lexsort((x <= 0, group))
+    place = np.empty(x.size, np.int64)
+    place[members] = np.arange(x.size)
+    start = np.searchsorted(group[members], np.arange(len(groups) + 2))
+    ups = np.bincount(group, x > 0, minlength=len(groups) + 1).astype(np.int64)
+    ends = np.asarray([(least, most) for _, least, most in groups] + [(0, x.size)], np.int64)
+    return Counts(group, place, members, start, ups, ends[:, 0].copy(), ends[:, 1].copy())
+
+
 def column_norms(A: Dense | Sparse, start: Array, weight: Array) -> Array:
     """Weighted squared column norms of each term, (T, n)."""
     n = A.cols.shape[0] if isinstance(A, Dense) else A.ptr.size - 1

@@ -11,6 +11,7 @@ BENCHMARKS: dict[str, str] = {
     "table1": "dcra.bench.table1:Table1",
     "sensitivity": "dcra.bench.sensitivity:Sensitivity",
     "families": "dcra.bench.families:Families",
+    "marketsplit": "dcra.bench.marketsplit:MarketSplit",
 }
 """'module:class' of each benchmark."""
 

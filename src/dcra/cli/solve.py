@@ -44,9 +44,10 @@ def solve(
     jobs: int | None,
     **options: Any,
 ) -> int:
-    """Solve the problem in FILE (.npz, .mtx, .mtx.gz).
+    """Solve the problem in FILE (.npz, .mtx, .mtx.gz, .mps, .mps.gz, .lp).
 
-    Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130.
+    Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130. It is 1 where
+    no point that satisfies the constraints was found.
     """
     from dcra import api, io
     from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
@@ -62,7 +63,9 @@ def solve(
     with bad_input():
         save_output(output, result)
         save_plot(plot, result)
-    return 130 if result.status is Status.INTERRUPTED else 0
+    if result.status is Status.INTERRUPTED:
+        return 130
+    return 0 if result.feasible else 1
 
 
 def summary(file: str, problem: Problem, result: Result) -> str:

@@ -33,19 +33,25 @@ def warmup(quiet: bool) -> None:
 
 
 def tasks(storage: str) -> dict[str, Callable[[], Any]]:
-    """Small solves that need, all together, every loop: one for each method but the rivals, and a batch."""
+    """Small solves that need, all together, every loop: each method but the rivals, constraints, a batch."""
     from dcra import api
+    from dcra.constraints import exactly
     from dcra.methods import METHODS
 
     def one(method: str) -> Callable[[], Any]:
-        A = matrix(storage, SMALL if method == "enumerate" else LARGE)
+        A = matrix(storage, SMALL if method in ("enumerate", "meet") else LARGE)
+        A = A.astype(int) if method == "meet" else A
         return lambda: api.minimize(A, np.ones(ROWS), method=method, starts=1, seed=0, n_jobs=1)
+
+    def constrained() -> Any:
+        A, up = matrix(storage, LARGE), exactly(LARGE // 2)
+        return api.minimize(A, np.ones(ROWS), method="auto", constraints=up, starts=1, seed=0, n_jobs=1)
 
     def batch() -> Any:
         return api.minimize_batch(matrix(storage, LARGE), np.eye(ROWS), starts=1, seed=0)
 
     ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
-    return {method: one(method) for method in ours} | {"batch": batch}
+    return {method: one(method) for method in ours} | {"constraints": constrained, "batch": batch}
 
 
 def matrix(storage: str, n: int) -> Any:

@@ -24,6 +24,9 @@ FORMATS: dict[str, str] = {
     "npz": "dcra.io.npz",
     "mtx": "dcra.io.mtx",
     "mtx.gz": "dcra.io.mtx",
+    "mps": "dcra.io.mps",
+    "mps.gz": "dcra.io.mps",
+    "lp": "dcra.io.mps",
 }
 """Module of each format, by file extension."""
 
@@ -59,7 +62,7 @@ def read(
     Parameters
     ----------
     path : str or path
-    format : {"npz", "mtx", "mtx.gz"}, optional
+    format : {"npz", "mtx", "mtx.gz", "mps", "mps.gz", "lp"}, optional
         By default the file's extension.
     b : str or path, optional
         The file with the right-hand side, where the format keeps it in one of its own.
@@ -179,4 +182,12 @@ def _restated(problem: Problem, path: Path, loss: Loss | None, domain: str | Non
         if len(terms) != 1:
             raise ValueError(f"{path}: `loss` can replace that of one term; the file has {len(terms)}")
         terms = [Term(loss, t.A, t.b, t.weight) for t in terms]
-    return Problem(terms, linear=problem.linear, constant=problem.constant, domain=domain or problem.domain)
+    if domain not in (None, problem.domain) and problem.constraints is not None:
+        raise ValueError(f"{path}: `domain` cannot be replaced in a problem with constraints")
+    return Problem(
+        terms,
+        linear=problem.linear,
+        constant=problem.constant,
+        domain=domain or problem.domain,
+        constraints=() if problem.constraints is None else problem.constraints.stated(),
+    )

@@ -38,9 +38,11 @@ def read(path: Path, b: Path | None) -> Problem:
 
 
 def write(path: Path, problem: Problem) -> None:
-    if len(problem.terms) != 1 or problem.constant or not _is_one(problem.terms[0].weight):
+    plain = not problem.constant and problem.constraints is None
+    if len(problem.terms) != 1 or not plain or not _is_one(problem.terms[0].weight):
         raise ValueError(
-            f"{path}: Matrix Market files hold one term without weights and no constant; write an .npz file"
+            f"{path}: Matrix Market files hold one term without weights, no constant and no constraints; "
+            f"write an .npz file"
         )
     (term,) = problem.terms
     if isinstance(term.operator, MatrixFree):

@@ -5,6 +5,7 @@
     b                                      (r,) or one number
     loss weights                           a word such as "l1" or "huber:threshold=2"; (r,) or one number
     c constant domain                      linear term (n,), number, "spin" or "binary"
+    G low high                             constraints low <= Gx <= high: (q, n) or in parts as A; (q,) each
 
 All but A and b may be missing. The parts of further terms end in _1, _2 and so on. Nothing is unpickled.
 """
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import to_numpy
+from dcra.constraints import Rows
 from dcra.io.text import loss_text, parse_loss
 from dcra.operators import MatrixFree, SparseMatrix
 from dcra.problem import Problem, Term
@@ -27,6 +29,7 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 TERM = ("A", "b", "loss", "weights")
 SPARSE = ("A_data", "A_indices", "A_indptr", "A_shape")
 WHOLE = ("c", "constant", "domain")
+ROWS = ("G", "G_data", "G_indices", "G_indptr", "G_shape", "G_format", "low", "high")
 
 
 def read(path: Path, b: Path | None) -> Problem:
@@ -59,6 +62,7 @@ def problem_from(arrays: Arrays) -> Problem:
         linear=arrays.get("c"),
         constant=_number(arrays, "constant", 0.0),
         domain=_word(arrays, "domain", "spin"),
+        constraints=_constraints(arrays),
     )
 
 
@@ -73,6 +77,9 @@ def arrays_of(problem: Problem) -> dict[str, Any]:
         arrays |= {name + suffix: part for name, part in parts.items()}
     if problem.linear is not None:
         arrays["c"] = to_numpy(problem.linear)
+    if problem.constraints is not None:
+        rows = problem.constraints
+        arrays |= {"low": rows.low, "high": rows.high, **_sparse_parts("G", rows.G.tocsc())}
     if problem.constant:
         arrays["constant"] = np.asarray(problem.constant)
     return arrays
@@ -104,32 +111,38 @@ def _has_term(arrays: Arrays) -> bool:
 
 def _refuse_unknown(arrays: Arrays, suffixes: list[str]) -> None:
     """A misspelt name must not be a part that is silently left out."""
-    known = {name + suffix for name in (*TERM, *SPARSE, "A_format") for suffix in suffixes} | set(WHOLE)
+    known = {name + suffix for name in (*TERM, *SPARSE, "A_format") for suffix in suffixes} | {*WHOLE, *ROWS}
     unknown = [name for name in arrays if name not in known]
     if unknown:
-        names = ", ".join((*TERM, *WHOLE, *SPARSE, "A_format"))
+        names = ", ".join((*TERM, *WHOLE, *SPARSE, "A_format", *ROWS))
         raise ValueError(f"unknown arrays {', '.join(unknown)}; known are {names}")
 
 
 def _term(arrays: Arrays, suffix: str) -> Term:
-    A = _matrix(arrays, suffix)
+    A = _matrix(arrays, "A", suffix)
     b = _required(arrays, "b" + suffix)
     loss = parse_loss(_word(arrays, "loss" + suffix, "l1"))
     return Term(loss, A, b, arrays.get("weights" + suffix, 1.0))
 
 
-def _matrix(arrays: Arrays, suffix: str) -> Any:
-    if f"A_data{suffix}" not in arrays:
-        return _required(arrays, "A" + suffix)
+def _constraints(arrays: Arrays) -> Any:
+    if not any(name in arrays for name in ROWS):
+        return ()
+    return Rows(_matrix(arrays, "G", ""), arrays.get("low", -np.inf), arrays.get("high", np.inf))
+
+
+def _matrix(arrays: Arrays, name: str, suffix: str) -> Any:
+    if f"{name}_data{suffix}" not in arrays:
+        return _required(arrays, name + suffix)
     from scipy import sparse
 
-    data, indices, indptr, shape = (_required(arrays, name + suffix) for name in SPARSE)
+    data, indices, indptr, shape = (_required(arrays, name + part[1:] + suffix) for part in SPARSE)
     kinds = {"csc": sparse.csc_array, "csr": sparse.csr_array}
-    layout = _word(arrays, "A_format" + suffix, "csc")
+    layout = _word(arrays, f"{name}_format{suffix}", "csc")
     if layout not in kinds:
-        raise ValueError(f"`A_format{suffix}` must be csc or csr; got {layout!r}")
+        raise ValueError(f"`{name}_format{suffix}` must be csc or csr; got {layout!r}")
     if shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise ValueError(f"`A_shape{suffix}` must hold two integers; got {shape.tolist()!r}")
+        raise ValueError(f"`{name}_shape{suffix}` must hold two integers; got {shape.tolist()!r}")
     A = kinds[layout]((data, indices, indptr), shape=tuple(int(size) for size in shape))
     A.check_format(full_check=True)
     return A
@@ -140,14 +153,17 @@ def _matrix_parts(term: Term) -> dict[str, Any]:
     if isinstance(operator, MatrixFree):
         raise ValueError("`A` is an operator without a matrix and cannot be written to a file")
     if isinstance(operator, SparseMatrix):
-        A = operator.A
-        return {
-            "A_data": A.data,
-            "A_indices": A.indices,
-            "A_indptr": A.indptr,
-            "A_shape": np.asarray(A.shape),
-        }
+        return _sparse_parts("A", operator.A)
     return {"A": to_numpy(operator.A)}
+
+
+def _sparse_parts(name: str, A: Any) -> dict[str, Any]:
+    return {
+        f"{name}_data": A.data,
+        f"{name}_indices": A.indices,
+        f"{name}_indptr": A.indptr,
+        f"{name}_shape": np.asarray(A.shape),
+    }
 
 
 def _required(arrays: Arrays, name: str) -> np.ndarray[Any, Any]:

@@ -1,0 +1,125 @@
+"""Branch and bound on constraints, by the HiGHS of SciPy: for linear objectives, and for rescue."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcra._array import to_numpy
+from dcra.compiled import Compiled
+from dcra.constraints import Constraints, Host
+from dcra.engines.base import Engine, Starts, State
+
+MAX_NODES = 2000
+"""Nodes when there is no time limit: a deterministic end."""
+
+INFEASIBLE = 2
+"""SciPy's status of a problem without feasible points."""
+
+WAIT = 0.002
+TRUST = 1e-6
+"""Share of the bound that its rounding may have cost."""
+
+
+class Branching:
+    """min cost't over the feasible t in {0,1}^n, in a thread of its own that ends at its time limit."""
+
+    def __init__(self, constraints: Constraints, cost: Host, seconds: float, gap: float = 0.0) -> None:
+        self.constraints, self.cost = constraints, cost
+        self.options: dict[str, Any] = {"mip_rel_gap": gap}
+        if seconds < inf:
+            self.options["time_limit"] = max(seconds, 1e-3)
+        else:
+            self.options["node_limit"] = MAX_NODES
+        self.point: Host | None = None
+        self.bound = -inf
+        self.over = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._solve()
+        finally:
+            self.over.set()
+
+    def _solve(self) -> None:
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        rows = self.constraints
+        bottom, top = rows.values
+        shift = bottom * np.asarray(rows.G.sum(axis=1)).ravel()
+        limits = LinearConstraint((top - bottom) * rows.G, rows.low - shift, rows.high - shift)
+        whole, box = np.ones(rows.n, int), Bounds(0, 1)
+        options: Any = self.options
+        found = milp(self.cost, constraints=limits, integrality=whole, bounds=box, options=options)
+        bound = getattr(found, "mip_dual_bound", None)
+        if bound is not None and np.isfinite(bound):
+            self.bound = float(bound) - TRUST * max(1.0, abs(float(bound)))
+        if found.status == INFEASIBLE:
+            self.bound = inf
+        if found.x is not None:
+            point = bottom + (top - bottom) * np.rint(found.x)
+            self.point = point if rows.violation(point) == 0 else None
+
+    def wait(self, halted: Callable[[], bool]) -> Host | None:
+        """The point, as soon as it is known; None if there is none when the search ends."""
+        while not self.over.wait(WAIT) and not halted():
+            pass
+        return self.point
+
+
+def nearest_feasible(
+    constraints: Constraints, x: Host, seconds: float, halted: Callable[[], bool]
+) -> Host | None:
+    """A feasible point that differs from x in few variables."""
+    bottom, top = constraints.values
+    return Branching(constraints, 1 - 2 * (x - bottom) / (top - bottom), seconds, gap=0.5).wait(halted)
+
+
+def is_linear(compiled: Compiled) -> bool:
+    """Whether the objective is c'x and nothing else."""
+    return not compiled.pieces and getattr(compiled.problem, "quadratic", None) is None
+
+
+@dataclass(frozen=True, eq=False)
+class Branch(Engine):
+    """The constrained minimum of a linear objective, or what is known about it after some seconds."""
+
+    seconds: float = inf
+    name: ClassVar[str] = "branch"
+
+    def start(self, compiled: Compiled, starts: Starts) -> BranchState:
+        return BranchState(self, compiled)
+
+
+class BranchState(State):
+    """Waits for the thread, a little at a time, so that limits hold."""
+
+    def __init__(self, engine: Branch, compiled: Compiled) -> None:
+        problem = compiled.problem
+        assert problem.constraints is not None
+        cost = np.zeros(compiled.n) if compiled.c is None else 2.0 * to_numpy(compiled.c).astype(np.float64)
+        self.compiled = compiled
+        self.scale = compiled.value_scale
+        self.least = compiled.offset - 0.5 * self.scale * float(cost.sum())  # the objective at t = 0
+        self.branching = Branching(problem.constraints, cost, engine.seconds)
+
+    def advance(self, work: int) -> None:
+        self.branching.over.wait(WAIT)
+
+    @property
+    def done(self) -> bool:
+        return self.branching.over.is_set()
+
+    @property
+    def bound(self) -> float:
+        return self.least + self.scale * self.branching.bound
+
+    def candidates(self) -> Host:
+        point = self.branching.point
+        return np.ones((1, self.compiled.n)) if point is None else self.compiled.encode(point)[None]

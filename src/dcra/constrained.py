@@ -1,0 +1,351 @@
+"""Searches under constraints: engines see the penalised problem, the judge only feasible points.
+
+A descent of any engine ends in a point of the penalised problem. What it violates makes the penalties grow;
+the point itself is repaired, and improved by swaps that keep counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf, isfinite
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcra._array import from_numpy, to_numpy
+from dcra.auto import Portfolio, search_plan
+from dcra.baselines.random import RandomSigns
+from dcra.branching import Branch, BranchState, is_linear, nearest_feasible
+from dcra.certificate import rounded_up
+from dcra.compiled import Compiled
+from dcra.constraints import Constraints, Host
+from dcra.engines.base import Engine, Starts, State
+from dcra.enumeration import SEGMENTS, spins_of
+from dcra.meeting import meet_beside
+from dcra.penalties import Penalties
+from dcra.polish.swap import TRIES, Swap
+from dcra.portfolio import Outcome, Plan, Search, Task
+from dcra.repair import Repair
+from dcra.result import Status
+
+SWAP_SHARE = 0.5
+"""Work of the swaps after a descent, in units of the descent's own."""
+
+MIN_PASSES, MAX_PASSES = 20, 20_000
+RESCUE_AFTER = 2
+"""Growths of the penalties without a feasible point after which a MILP solver looks for one."""
+
+RESCUE_SECONDS, RESCUE_SHARE = 10.0, 0.2
+BRANCH_SHARE = 0.5
+"""Share of the time that branch and bound may take where the objective is linear."""
+
+MAX_POINTS = 1 << 22
+MAX_WORK = 4_000_000_000
+CHUNK = 4096
+
+
+@dataclass
+class ConstrainedSearch(Search):
+    """A search whose incumbent is feasible; the least violating of the other points is kept beside it."""
+
+    penalties: Penalties = field(init=False)
+    least: float = inf
+    nearest: Host | None = None
+
+    def __post_init__(self) -> None:
+        self.penalties = Penalties(self.compiled)
+        self.weights = self.penalties.weights
+
+    @property
+    def constraints(self) -> Constraints:
+        return self.penalties.constraints
+
+    @property
+    def relaxation(self) -> Compiled:
+        return self.penalties.compiled
+
+    def offer(self, spins: Host) -> float:
+        spins = np.atleast_2d(spins)
+        violation = self.constraints.violation(on_host(self.compiled, spins))
+        fine = violation == 0
+        off = np.where(fine, inf, violation)
+        closest = int(np.argmin(off))
+        if off[closest] < self.least:
+            self.least, self.nearest = float(off[closest]), spins[closest].copy()
+        return super().offer(spins[fine]) if fine.any() else inf
+
+    def bound(self, value: float) -> None:
+        if value < inf:
+            super().bound(value)
+        elif self.spins is None:  # every point has been looked at
+            self.stop(Status.INFEASIBLE)
+
+    def settle(self) -> None:
+        """Repair the least violating point where no feasible one was met, and report what is left."""
+        self.weights = self.penalties.weights
+        if self.spins is None and self.nearest is not None and self.status is not Status.INFEASIBLE:
+            x = on_host(self.compiled, self.nearest)
+            self.offer(self.compiled.encode(Repair(self.constraints)(x, np.zeros(x.size), self.seed)))
+        if self.spins is None:
+            self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest
+            x = on_host(self.compiled, self.spins)
+            self.feasible, self.violation = False, float(self.constraints.violation(x))
+        self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))
+
+
+def on_host(compiled: Compiled, spins: Host) -> Host:
+    """Points of the problem's domain, in float64 on the host."""
+    return spins if compiled.problem.domain == "spin" else (spins + 1) / 2
+
+
+def constrained_plan(
+    search: ConstrainedSearch, label: str, make_plan: Callable[[Compiled, float | None], Plan]
+) -> Plan:
+    """A plan for the penalised problem, or all points where they are few."""
+    seconds = None if search.limits.time_limit is None else search.seconds_left
+    compiled = search.relaxation
+    if label == "enumerate" or (label == "auto" and countable(compiled, seconds)):
+        return ExhaustFeasible()
+    if label == "meet":
+        return make_plan(search.compiled, seconds)
+    make = search_plan if label == "auto" else make_plan
+    plan = ConstrainedPlan(search, make(compiled, seconds), branch=label == "auto")
+    return meet_beside(search.compiled, seconds, plan) if label == "auto" else plan
+
+
+def countable(compiled: Compiled, seconds: float | None) -> bool:
+    """Whether array code can look at all points in half the time left."""
+    if compiled.n > 22:
+        return False
+    work = 2**compiled.n * max(1, compiled.n_rows) * compiled.n
+    return bool(work <= (MAX_WORK if seconds is None else min(MAX_WORK, 2e8 * seconds)))
+
+
+class ConstrainedPlan:
+    """The tasks of another plan, each followed by repair and swaps; penalties grow in between."""
+
+    exact = False
+    alone = False
+
+    def __init__(self, search: ConstrainedSearch, inner: Plan, branch: bool) -> None:
+        self.inner, self.penalties = inner, search.penalties
+        self.branch = branch and is_linear(search.compiled)
+        self.tools = Tools(search.penalties.constraints, search.halted)
+        self.opening: Task | None = None
+
+    def next(self, search: Search) -> Task | None:
+        if self.branch:
+            self.branch = False
+            return Task(Branch(BRANCH_SHARE * search.seconds_left), Starts(search.seed, 0, 1))
+        if self.opening is None:
+            return self._open(search)
+        task = self.inner.next(search)
+        return None if task is None else Task(self._feasible(task.engine, search), task.starts)
+
+    def _open(self, search: Search) -> Task:
+        """Begin with the least violating point that is known: repair is quicker than a descent."""
+        assert isinstance(search, ConstrainedSearch)
+        known = search.spins if search.nearest is None else search.nearest
+        assert known is not None
+        starts = Starts(search.seed, 0, 1, known[None].copy())
+        self.opening = Task(self._feasible(RandomSigns(), search), starts)
+        return self.opening
+
+    def _feasible(self, engine: Engine, search: Search) -> Feasible:
+        penalties = self.penalties
+        return Feasible(
+            engine, penalties.compiled, penalties.firm, self.tools, penalties.version, self._rescue(search)
+        )
+
+    def _rescue(self, search: Search) -> float:
+        """Seconds that a MILP solver may take to find any feasible point."""
+        if isfinite(search.fun) or self.penalties.version < RESCUE_AFTER:
+            return 0.0
+        left = search.seconds_left
+        return RESCUE_SECONDS if left == inf else RESCUE_SHARE * left
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        state = outcome.state
+        if isinstance(state, BranchState):
+            search.finished -= 1  # not a start
+            search.bound(rounded_up(search.compiled.problem, state.bound))
+            return
+        if task is self.opening:
+            search.finished -= 1  # not a start
+            return
+        assert isinstance(task.engine, Feasible)
+        assert isinstance(state, FeasibleState)
+        inner = Outcome(state.first.candidates(), state.first, outcome.seconds)
+        self.inner.learn(search, Task(task.engine.first, task.starts), inner, fun)
+        grown = task.engine.version == self.penalties.version and self.penalties.grow(state.violated)
+        if grown and isinstance(self.inner, Portfolio):
+            self.inner.compiled = self.penalties.compiled
+
+
+class Tools:
+    """What repairs share."""
+
+    def __init__(self, constraints: Constraints, halted: Callable[[], bool]) -> None:
+        self.constraints, self.halted = constraints, halted
+
+    @cached_property
+    def repair(self) -> Repair:
+        return Repair(self.constraints)
+
+
+@dataclass(frozen=True, eq=False)
+class Feasible(Engine):
+    """`first` on a penalised problem, then repair, then swaps on one with heavier penalties."""
+
+    first: Engine
+    compiled: Compiled
+    firm: Compiled
+    tools: Tools
+    version: int
+    rescue: float
+
+    name: ClassVar[str] = "feasible"
+
+    def start(self, compiled: Compiled, starts: Starts) -> FeasibleState:
+        return FeasibleState(self, starts)
+
+
+class FeasibleState(State):
+    """`swaps` is None until `first` is done and repaired."""
+
+    def __init__(self, engine: Feasible, starts: Starts) -> None:
+        self.engine, self.starts = engine, starts
+        self.compiled = engine.compiled
+        self.first = engine.first.start(engine.compiled, starts)
+        self.swaps: State | None = None
+        self.repaired: Host | None = None
+        self.violated = np.zeros(len(engine.tools.constraints), bool)
+
+    def advance(self, work: int) -> None:
+        if self.repaired is None:
+            if not self.first.done:
+                self.first.advance(work)
+            if self.first.done:
+                self._repair()
+        elif self.swaps is not None:
+            self.swaps.advance(work)
+
+    def _repair(self) -> None:
+        spins = self.first.candidates()
+        constraints = self.engine.tools.constraints
+        excess = np.atleast_2d(constraints.excess(on_host(self.compiled, spins)))
+        self.violated = np.any(excess > 0, axis=0)
+        self.repaired = np.stack([self._repaired(s, e) for s, e in zip(spins, excess, strict=True)])
+        if self.compiled.tabulated:
+            self._swap()
+
+    def _repaired(self, spins: Host, excess: Host) -> Host:
+        if not excess.any():
+            return spins
+        tools = self.engine.tools
+        x = on_host(self.compiled, spins)
+        fixed = tools.repair(x, rises(self.compiled, spins), self.starts.seed, tools.halted)
+        if self.engine.rescue and tools.constraints.violation(fixed) > 0:
+            found = nearest_feasible(tools.constraints, x, self.engine.rescue, tools.halted)
+            fixed = fixed if found is None else found
+        return self.compiled.encode(fixed)
+
+    def _swap(self) -> None:
+        assert self.repaired is not None
+        groups = [g for g in self.engine.tools.constraints.groups if self._counts_hold(g)]
+        passes = SWAP_SHARE * self.first.work / ((TRIES + 3) * self.compiled.work_per_pass)
+        swap = Swap(groups, int(np.clip(passes, MIN_PASSES, MAX_PASSES)))
+        self.swaps = swap.start(self.engine.firm, replace(self.starts, points=self.repaired))
+
+    def _counts_hold(self, group: Any) -> bool:
+        assert self.repaired is not None
+        ups = np.count_nonzero(self.repaired[:, group.members] > 0, axis=1)
+        return bool(np.all((ups >= group.least) & (ups <= group.most)))
+
+    @property
+    def done(self) -> bool:
+        return self.repaired is not None and (self.swaps is None or self.swaps.done)
+
+    @property
+    def steps(self) -> int:
+        return self.first.steps + (self.swaps.steps if self.swaps else 0)
+
+    @property
+    def work(self) -> float:
+        return self.first.work + (self.swaps.work if self.swaps else 0.0)
+
+    def candidates(self) -> Host:
+        parts = [self.first.candidates() if self.repaired is None else self.repaired]
+        return np.concatenate([*parts, *([self.swaps.candidates()] if self.swaps else [])])
+
+
+def rises(compiled: Compiled, spins: Host) -> Host:
+    """About what each flip adds to the penalised objective, from its gradient."""
+    s = from_numpy(spins, compiled.like)
+    z = compiled.residual(s)
+    size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
+    slopes = to_numpy(compiled.pull(compiled.slopes(z, 0.1 * size or 1.0)))
+    return np.asarray(-2.0 * spins * slopes, np.float64)
+
+
+class ExhaustFeasible:
+    """Every point of the domain, once."""
+
+    exact = True
+    alone = False
+
+    def __init__(self) -> None:
+        self.segment = 0
+
+    def next(self, search: Search) -> Task | None:
+        if self.segment == SEGMENTS:
+            return None
+        self.segment += 1
+        return Task(EnumerateFeasible(), Starts(search.seed, self.segment - 1, 1))
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        """Nothing to learn: every point is visited."""
+
+
+@dataclass(frozen=True)
+class EnumerateFeasible(Engine):
+    """All feasible points of a segment."""
+
+    name: ClassVar[str] = "enumerate"
+    needs: ClassVar[frozenset[str]] = frozenset({"small"})
+
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        lo, hi = (2**compiled.n * i // SEGMENTS for i in (starts.first, starts.first + 1))
+        return FeasibleSegment(compiled, lo, hi)
+
+
+class FeasibleSegment(State):
+    """The best feasible point, or else the least violating, among positions lo..hi of the Gray sequence."""
+
+    def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
+        self.compiled, self.position, self.hi = compiled, lo, hi
+        self.best, self.spins = (inf, inf), np.ones(compiled.n)
+
+    def advance(self, work: int) -> None:
+        if self.done:
+            return
+        problem = self.compiled.problem
+        codes = np.arange(self.position, min(self.hi, self.position + CHUNK))
+        spins = spins_of(codes, self.compiled.n)
+        assert problem.constraints is not None
+        violation = problem.constraints.violation(on_host(self.compiled, spins))
+        least = violation == violation.min()
+        values = problem.objective(self.compiled.decode(spins[least]))
+        best = int(np.argmin(values))
+        self.position += codes.size
+        if (violation.min(), values[best]) < self.best:
+            self.best, self.spins = (float(violation.min()), float(values[best])), spins[least][best]
+
+    @property
+    def done(self) -> bool:
+        return self.position >= self.hi
+
+    def candidates(self) -> Host:
+        return self.spins[None]

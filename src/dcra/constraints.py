@@ -1,0 +1,266 @@
+"""Linear constraints low <= G x <= high: what users write, checked, and as rows of one sparse matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcra._array import is_array, is_numpy, to_numpy
+from dcra.messages import shown
+
+Host = np.ndarray[Any, Any]
+
+TOLERANCE = 1e-9
+"""A row is violated when it is off by more than this share of the numbers in it."""
+
+
+@dataclass(frozen=True)
+class Cardinality:
+    """How many of some variables are up (+1, or 1); made by `exactly` and `at_most`."""
+
+    k: int
+    index: Any = None
+    exact: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer):
+            raise TypeError(f"`k` must be an integer; got {self.k!r}")
+        if self.k < 0:
+            raise ValueError(f"`k` must not be negative; got {self.k}")
+
+    def __str__(self) -> str:
+        where = "" if self.index is None else ", index=..."
+        return f"{'exactly' if self.exact else 'at_most'}({self.k}{where})"
+
+
+def exactly(k: int, index: Any = None) -> Cardinality:
+    """The constraint that exactly `k` variables are up: +1 for spins, 1 in the binary domain.
+
+    Parameters
+    ----------
+    k : int
+    index : sequence of int or bool mask, optional
+        The variables that are counted; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcra
+    >>> dcra.minimize(np.eye(3), [3.0, 2.0, 1.0], domain="binary", constraints=dcra.exactly(2)).x
+    array([1., 1., 0.])
+    """
+    return Cardinality(k, index)
+
+
+def at_most(k: int, index: Any = None) -> Cardinality:
+    """The constraint that at most `k` variables are up; parameters as in `exactly`."""
+    return Cardinality(k, index, exact=False)
+
+
+class Rows(NamedTuple):
+    """lb <= A x <= ub, named as in SciPy's LinearConstraint, which it can stand for."""
+
+    A: Any
+    lb: Any
+    ub: Any
+
+
+class Group(NamedTuple):
+    """Variables of which at least `least` and at most `most` are up."""
+
+    members: Host
+    least: int
+    most: int
+
+
+class Constraints:
+    """low <= G x <= high for the points x of a domain.
+
+    Parameters
+    ----------
+    given : constraint or sequence of them
+        `scipy.optimize.LinearConstraint`, `exactly` and `at_most`.
+    n : int
+        Number of variables.
+    values : (float, float)
+        The two values of a variable.
+    """
+
+    def __init__(self, given: Any, n: int, values: tuple[float, float]) -> None:
+        from scipy import sparse
+
+        self.n, self.values = n, values
+        blocks = [_block(f"constraints[{i}]", one, n, values) for i, one in enumerate(as_sequence(given))]
+        self.G = sparse.csr_array(sparse.vstack([block[0] for block in blocks], format="csr"))
+        self.G.sum_duplicates()
+        self.G.eliminate_zeros()
+        self.low = np.concatenate([block[1] for block in blocks])
+        self.high = np.concatenate([block[2] for block in blocks])
+        self.names = [name for block in blocks for name in block[3]]
+        ends = np.where(np.isfinite(self.low), abs(self.low), 0.0)
+        ends = np.maximum(ends, np.where(np.isfinite(self.high), abs(self.high), 0.0))
+        self.slack = TOLERANCE * (abs(self.G).sum(axis=1) * max(map(abs, values)) + ends)
+
+    def __len__(self) -> int:
+        return int(self.low.size)
+
+    def __repr__(self) -> str:
+        return f"Constraints({len(self)} rows on {self.n} variables)"
+
+    def stated(self) -> Rows:
+        """The constraints as a user could state them."""
+        return Rows(self.G, self.low, self.high)
+
+    def activity(self, x: Host) -> Host:
+        """G x for points of shape (n,) or (k, n), rows last."""
+        return np.asarray((self.G @ np.atleast_2d(x).T).T).reshape(*x.shape[:-1], len(self))
+
+    def excess(self, x: Host) -> Host:
+        """By how much each row is violated; 0 where that is rounding."""
+        return self.excess_of(self.activity(x))
+
+    def excess_of(self, activity: Host) -> Host:
+        return self.excess_of_rows(activity, slice(None))
+
+    def excess_of_rows(self, activity: Host, rows: Any) -> Host:
+        """The violation of some rows, repeated if need be, at given activities."""
+        off = np.maximum(np.maximum(self.low[rows] - activity, activity - self.high[rows]), 0.0)
+        return np.where(off > self.slack[rows], off, 0.0)
+
+    def violation(self, x: Host) -> Host:
+        """The largest violation at each point: (k,) for points (k, n)."""
+        return np.asarray(np.max(self.excess(x), axis=-1, initial=0.0))
+
+    @cached_property
+    def equalities(self) -> Host:
+        """Which rows state an equality."""
+        return np.asarray(self.high - self.low <= 2 * self.slack)
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Rows that only count variables, in so far as they do not overlap; exact ones first."""
+        found = [group for i in range(len(self)) if (group := self._group(i)) is not None]
+        found.sort(key=lambda group: (group.most > group.least, -group.members.size))
+        free, kept = np.ones(self.n, bool), []
+        for group in found:
+            if free[group.members].all():
+                free[group.members] = False
+                kept.append(group)
+        return kept
+
+    def _group(self, i: int) -> Group | None:
+        """Row i as a count that is bounded from above."""
+        lo, hi = self.G.indptr[i : i + 2]
+        members, a = self.G.indices[lo:hi].astype(np.int64), self.G.data[lo:hi]
+        if a.size == 0 or np.any(a != a[0]):
+            return None
+        ends = np.sort(np.asarray([self.low[i], self.high[i]]) / a[0])
+        room = self.slack[i] / abs(a[0])
+        least, most = (ends - self.values[0] * a.size) / (self.values[1] - self.values[0])
+        least = max(0.0, np.ceil(least - room)) if np.isfinite(least) else 0.0
+        most = min(float(a.size), np.floor(most + room)) if np.isfinite(most) else float(a.size)
+        return Group(members, int(least), int(most)) if most < a.size else None
+
+
+def as_sequence(given: Any) -> list[Any]:
+    """One constraint or several, as a list."""
+    single = isinstance(given, Cardinality) or _is_linear(given)
+    if single:
+        return [given]
+    if isinstance(given, Sequence):
+        return list(given)
+    raise TypeError(_unknown("constraints", given))
+
+
+def _is_linear(one: Any) -> bool:
+    return all(hasattr(one, name) for name in ("A", "lb", "ub"))
+
+
+def _unknown(name: str, one: Any) -> str:
+    return (
+        f"`{name}` must be a scipy.optimize.LinearConstraint, dcra.exactly(k) or dcra.at_most(k); "
+        f"got {type(one).__name__}"
+    )
+
+
+def _block(name: str, one: Any, n: int, values: tuple[float, float]) -> tuple[Any, Host, Host, list[str]]:
+    """Rows, lower ends, upper ends and names of one constraint."""
+    if isinstance(one, Cardinality):
+        return _counting_row(name, one, n, values)
+    if _is_linear(one):
+        return _linear_rows(name, one, n)
+    raise TypeError(_unknown(name, one))
+
+
+def _counting_row(
+    name: str, one: Cardinality, n: int, values: tuple[float, float]
+) -> tuple[Any, Host, Host, list[str]]:
+    from scipy import sparse
+
+    index = _index(name, one.index, n)
+    if one.k > index.size and one.exact:
+        raise ValueError(f"`{name}` asks for {one.k} variables that are up; it counts only {index.size}")
+    row = np.zeros((1, n))
+    row[0, index] = 1.0
+    end = values[0] * (index.size - one.k) + values[1] * one.k
+    low = end if one.exact else -inf
+    return sparse.csr_array(row), np.asarray([low]), np.asarray([end]), [f"{name}, {one}"]
+
+
+def _index(name: str, index: Any, n: int) -> Host:
+    if index is None:
+        return np.arange(n)
+    array = to_numpy(index) if is_array(index) and not is_numpy(index) else np.asarray(index)
+    if array.dtype == bool:
+        if array.shape != (n,):
+            raise ValueError(f"`index` of `{name}` must be a mask of shape ({n},); got {array.shape}")
+        array = np.flatnonzero(array)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"`index` of `{name}` must be a sequence of integers; got {shown(index)}")
+    if array.size == 0:
+        raise ValueError(f"`index` of `{name}` must name at least one variable")
+    if array.min() < -n or array.max() >= n:
+        worst = array.min() if array.min() < -n else array.max()
+        raise ValueError(f"`index` of `{name}` must lie in [0, {n}); found {worst}")
+    array = np.where(array < 0, array + n, array).astype(np.int64)
+    if np.unique(array).size < array.size:
+        raise ValueError(f"`index` of `{name}` must name each variable once")
+    return array
+
+
+def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str]]:
+    from scipy import sparse
+
+    A: Any = one.A if sparse.issparse(one.A) else np.atleast_2d(np.asarray(one.A, float))
+    G: Any = sparse.csr_array(A).astype(float)
+    rows, columns = G.shape
+    if columns != n:
+        raise ValueError(f"`A` of `{name}` must have {n} columns, one for each variable; got {columns}")
+    if not np.all(np.isfinite(G.data)):
+        raise ValueError(f"`A` of `{name}` must be finite; it holds NaN or infinite entries")
+    low, high = _ends(name, "lb", one.lb, rows), _ends(name, "ub", one.ub, rows)
+    wrong = np.flatnonzero((low > high) | (low == inf) | (high == -inf))
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(
+            f"`lb` of `{name}` must not be above `ub`; row {i} asks for [{low[i]:g}, {high[i]:g}]"
+        )
+    return G, low, high, [f"{name}, row {i}" for i in range(rows)]
+
+
+def _ends(name: str, end: str, value: Any, rows: int) -> Host:
+    array = np.asarray(value, dtype=float)
+    try:
+        array = np.broadcast_to(array, (rows,)).copy()
+    except ValueError:
+        raise ValueError(
+            f"`{end}` of `{name}` must be a number or have shape ({rows},); got {array.shape}"
+        ) from None
+    if np.isnan(array).any():
+        raise ValueError(f"`{end}` of `{name}` must not hold NaN")
+    return array

@@ -1,0 +1,105 @@
+"""Constraints that no point can satisfy, found without a search: by bounds, by divisors, by comparison."""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from dcra.constraints import Constraints, Host
+
+PASSES = 20
+"""Rounds in which rows fix variables for other rows."""
+
+LARGEST_WHOLE = 2.0**50
+
+
+def refuse_contradictions(constraints: Constraints) -> None:
+    """Raise a ValueError that names a row which cannot be satisfied."""
+    _by_bounds(constraints)
+    _by_comparison(constraints)
+    _by_divisors(constraints)
+
+
+def _by_bounds(constraints: Constraints) -> None:
+    """Rows against the bounds of their variables; what one leaves no choice about is fixed for the others."""
+    from scipy import sparse
+
+    low, high, slack = constraints.low, constraints.high, constraints.slack
+    G = constraints.G
+    row = np.repeat(np.arange(len(constraints)), np.diff(G.indptr))
+    bottom, top = (np.full(constraints.n, value) for value in constraints.values)
+    up, down = sparse.csr_array(G.maximum(0)), sparse.csr_array(G.minimum(0))
+    for _ in range(PASSES):
+        least, most = up @ bottom + down @ top, up @ top + down @ bottom
+        for i in np.flatnonzero((least > high + slack) | (most < low - slack))[:1]:
+            raise ValueError(_out_of_reach(constraints, int(i), float(least[i]), float(most[i])))
+        reach = abs(G.data) * (top - bottom)[G.indices]
+        must_fall = least[row] + reach > (high + slack)[row]  # the value that raises the row is too much
+        must_rise = most[row] - reach < (low - slack)[row]
+        moved = reach > 0
+        lowered = np.where(G.data > 0, must_fall, must_rise) & moved
+        raised = np.where(G.data > 0, must_rise, must_fall) & moved
+        if not (lowered.any() or raised.any()):
+            return
+        top[G.indices[lowered]] = constraints.values[0]
+        bottom[G.indices[raised]] = constraints.values[1]
+        clash = np.flatnonzero(bottom > top)
+        if clash.size:
+            raise ValueError(
+                f"`constraints` contradict each other: they leave no value for variable {clash[0]}"
+            )
+
+
+def _out_of_reach(constraints: Constraints, i: int, least: float, most: float) -> str:
+    wanted = f"[{constraints.low[i]:g}, {constraints.high[i]:g}]"
+    return (
+        f"`{constraints.names[i]}` cannot be satisfied: it asks for {wanted}, and the variables, as far as "
+        f"other constraints leave them free, reach only [{least:g}, {most:g}]"
+    )
+
+
+def _by_comparison(constraints: Constraints) -> None:
+    """Rows that are multiples of each other must have a common interval."""
+    G, seen = constraints.G, {}  # type: ignore[var-annotated]
+    for i in range(len(constraints)):
+        lo, hi = G.indptr[i : i + 2]
+        if lo == hi:
+            continue
+        first = G.data[lo]
+        key = (G.indices[lo:hi].tobytes(), (G.data[lo:hi] / first).tobytes())
+        ends = sorted((constraints.low[i] / first, constraints.high[i] / first))
+        low, high, j = seen.get(key, (-np.inf, np.inf, i))
+        low, high = max(low, ends[0]), min(high, ends[1])
+        if low - high > 2 * constraints.slack[i] / abs(first):
+            raise ValueError(
+                f"`{constraints.names[j]}` and `{constraints.names[i]}` contradict each other: "
+                f"no value satisfies both"
+            )
+        seen[key] = (low, high, j)
+
+
+def _by_divisors(constraints: Constraints) -> None:
+    """An equality of integers needs a right-hand side that the coefficients' common divisor divides."""
+    bottom, top = constraints.values
+    for i in np.flatnonzero(constraints.equalities):
+        lo, hi = constraints.G.indptr[i : i + 2]
+        a = constraints.G.data[lo:hi]
+        rest = (constraints.low[i] - bottom * a.sum()) / (top - bottom)
+        if not _whole(a) or abs(rest) > LARGEST_WHOLE or a.size == 0:
+            continue
+        divisor = reduce(gcd, (int(v) for v in np.unique(abs(a))))
+        off = abs(rest / divisor - round(rest / divisor)) * divisor
+        if off > constraints.slack[i]:
+            raise ValueError(
+                f"`{constraints.names[i]}` cannot be satisfied: at points of the domain its row takes only "
+                f"values that differ from {bottom * a.sum():g} by multiples of {(top - bottom) * divisor:g}; "
+                f"it asks for {constraints.low[i]:g}"
+            )
+
+
+def _whole(a: Host) -> bool:
+    size: Any = np.max(np.abs(a), initial=0.0)
+    return bool(np.all(np.rint(a) == a) and size < LARGEST_WHOLE)

@@ -1,0 +1,104 @@
+"""Exact penalties: constraints as l1 and hinge terms whose weights grow until they are satisfied.
+
+At a feasible point the penalised objective is F itself, so a lower bound on it is one on the constrained
+minimum, whatever the weights are.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from dcra._array import from_numpy, is_numpy
+from dcra.compiled import Compiled, compile_problem
+from dcra.constraints import Constraints, Host
+from dcra.problem import Problem, Term
+from dcra.schedule import natural_units
+
+GROWTH = 2.0
+"""Factor on the weight of a row that a descent left violated."""
+
+LARGEST = 2.0**20
+"""Weights in units of the first ones at which growing ends: repair must do the rest."""
+
+
+FIRMNESS = 16.0
+"""Factor on all weights in searches that start at a feasible point and are to stay among such."""
+
+
+class Penalties:
+    """The weights of the rows, and the penalised problems they make, compiled."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        assert compiled.problem.constraints is not None
+        self.original = compiled
+        self.constraints: Constraints = compiled.problem.constraints
+        self.first = first_weights(compiled)
+        self.weights = self.first
+        self.version = 0
+        self._set(self.weights)
+
+    def _set(self, weights: Host) -> None:
+        self.weights = weights
+        self.compiled = self._compile(weights)
+        self.firm = self._compile(FIRMNESS * weights)
+
+    def grow(self, violated: Host) -> bool:
+        """Raise the weights of violated rows; whether that changed anything."""
+        grown = np.where(violated, np.minimum(self.weights * GROWTH, self.first * LARGEST), self.weights)
+        if np.array_equal(grown, self.weights):
+            return False
+        self.version += 1
+        self._set(grown)
+        return True
+
+    def _compile(self, weights: Host) -> Compiled:
+        return compile_problem(penalised(self.original.problem, weights), self.original.loops)
+
+
+def penalised(problem: Problem, weights: Host) -> Problem:
+    """The problem without constraints whose terms charge `weights` for each unit of violation."""
+    assert problem.constraints is not None
+    unconstrained = copy(problem)
+    unconstrained.terms = (*problem.terms, *penalty_terms(problem.constraints, weights, problem.like))
+    unconstrained.constraints = None
+    return unconstrained
+
+
+def penalty_terms(constraints: Constraints, weights: Host, like: Any) -> list[Term]:
+    """w |Gx - b| for equalities, w max(0, Gx - high) and w max(0, low - Gx) for the rest."""
+    from scipy import sparse
+
+    equal = constraints.equalities
+    above = ~equal & np.isfinite(constraints.high)
+    below = ~equal & np.isfinite(constraints.low)
+    terms = []
+    if equal.any():
+        rows = np.flatnonzero(equal)
+        middle = 0.5 * (constraints.low[rows] + constraints.high[rows])
+        terms.append(Term("l1", _matrix(constraints.G[rows], like), middle, weights[rows]))
+    if above.any() or below.any():
+        up, down = np.flatnonzero(above), np.flatnonzero(below)
+        G = sparse.vstack([constraints.G[up], -constraints.G[down]], format="csr")
+        ends = np.concatenate([constraints.high[up], -constraints.low[down]])
+        charge = np.concatenate([weights[up], weights[down]])
+        terms.append(Term("hinge", _matrix(G, like), ends, charge))
+    return terms
+
+
+def first_weights(compiled: Compiled) -> Host:
+    """What makes a typical flip of a row's variables cost as much as a typical flip may gain."""
+    constraints = compiled.problem.constraints
+    assert constraints is not None
+    gain = 2 * compiled.value_scale * natural_units(compiled).rho
+    bottom, top = constraints.values
+    size = np.maximum(np.diff(constraints.G.indptr), 1)
+    step = (top - bottom) * np.sqrt((constraints.G**2).sum(axis=1) / size)
+    return np.asarray(gain / np.where(step > 0, step, 1.0))
+
+
+def _matrix(G: Any, like: Any) -> Any:
+    """G in the array library and float type of the other terms."""
+    return G.astype(like.dtype) if is_numpy(like) else from_numpy(G.toarray(), like)

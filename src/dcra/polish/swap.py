@@ -1,0 +1,74 @@
+"""Annealing by swaps, which keep the number of variables that are up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dcra._kernels.store import counts
+from dcra.compiled import Compiled
+from dcra.constraints import Group
+from dcra.engines.base import Engine, Starts
+from dcra.polish.points import PointState
+from dcra.schedule import units_at
+
+TRIES = 4
+"""Partners looked at for one variable."""
+
+
+@dataclass(frozen=True)
+class Swap(Engine):
+    """Metropolis swaps, within groups, while the temperature falls linearly to zero.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Disjoint sets of variables whose counts the given points satisfy.
+    passes : int
+        Passes over the variables, each at its own temperature.
+    hot : float
+        First temperature, in units of what slopes of typical size change when one variable flips.
+    unit : float, optional
+        That unit; measured at the start by default.
+    """
+
+    groups: Sequence[Group] = ()
+    passes: int = 100
+    hot: float = 0.3
+    unit: float | None = None
+
+    name: ClassVar[str] = "swap"
+    needs: ClassVar[frozenset[str]] = frozenset({"table"})
+
+    def start(self, compiled: Compiled, starts: Starts) -> SwapState:
+        return SwapState(self, compiled, starts)
+
+
+class SwapState(PointState):
+    def __init__(self, engine: Swap, compiled: Compiled, starts: Starts) -> None:
+        self.engine = engine
+        self.pass_work = (TRIES + 3.0) * compiled.work_per_pass
+        super().__init__(compiled, starts)
+
+    def prepare(self) -> None:
+        unit = self.engine.unit or units_at(self.compiled, self.tables.residual(self.z)).rho
+        steps = np.arange(self.engine.passes, 0, -1) - 1
+        self.temperatures = unit * self.engine.hot * steps / max(1, self.engine.passes - 1) + 1e-9 * unit
+        self.counts = counts(self.x, self.engine.groups)
+        self.passed = 0
+
+    def search(self, work: int) -> bool:
+        from dcra._kernels.swap import anneal_swaps
+
+        count = int(min(self.engine.passes - self.passed, max(1.0, work / self.pass_work)))
+        ladder = self.temperatures[self.passed : self.passed + count]
+        point = (self.model, self.x, self.z, self.score, self.best)
+        done = anneal_swaps(*point, self.rng, ladder, self.counts, TRIES)
+        self.pass_work = max(1.0, done / count)
+        self._work += done
+        self._steps += count
+        self.passed += count
+        return self.passed >= self.engine.passes

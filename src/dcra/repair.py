@@ -1,0 +1,100 @@
+"""From a point that violates constraints to one that does not, at little cost to the objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dcra.constraints import Constraints, Host
+
+STEPS = 200
+"""Flips tried at least; and as many as three times the variables."""
+
+TENURE = 7
+"""A flipped variable stays for up to this many flips."""
+
+ROUNDING = 1e-9
+"""Changes of the violation below this, in units of coefficients, are rounding."""
+
+
+class Repair:
+    """Tabu search on the violation; among flips that lessen it, those that cost the objective least.
+
+    Rows are measured in units of their coefficients, so that no row counts more for its scale alone.
+    """
+
+    def __init__(self, constraints: Constraints) -> None:
+        self.constraints = constraints
+        self.columns = constraints.G.tocsc()
+        size = abs(constraints.G).max(axis=1).toarray().ravel()
+        self.scale = 1.0 / np.where(size > 0, size, 1.0)
+
+    def __call__(self, x: Host, rise: Host, seed: int, halted: Callable[[], bool] = lambda: False) -> Host:
+        """A point near x (n,) of the domain, feasible if the search succeeds.
+
+        `rise` (n,) is about what each flip adds to the objective.
+        """
+        rng = np.random.default_rng((seed, 3))
+        violation = Violation(self, x.copy())
+        until = np.zeros(x.size, np.int64)
+        price = np.maximum(rise, 0.0) + 1e-3 * (np.mean(np.abs(rise)) or 1.0)
+        best, least = x.copy(), np.inf
+        for step in range(max(STEPS, 3 * x.size)):
+            total = float(violation.excess @ self.scale)
+            if total < least:
+                best, least = violation.x.copy(), total
+            if least == 0 or halted():
+                break
+            j = violation.cheapest(price, until <= step, rng)
+            violation.flip(j)
+            until[j] = step + 1 + rng.integers(TENURE)
+        return best
+
+
+class Violation:
+    """The violation of all rows at x, and what each flip would change of it, kept up to date."""
+
+    def __init__(self, repair: Repair, x: Host) -> None:
+        self.constraints, self.columns, self.scale = repair.constraints, repair.columns, repair.scale
+        self.x, self.activity = x, repair.constraints.activity(x)
+        self.excess = np.zeros(len(self.constraints))
+        self.part = np.zeros(self.constraints.G.nnz)  # what an entry's flip changes of its row's violation
+        self.change = np.zeros(x.size)
+        self.touching = np.zeros(x.size, np.int64)  # violated rows of a column
+        self._renew(np.arange(len(self.constraints)))
+
+    def cheapest(self, price: Host, free: Host, rng: np.random.Generator) -> int:
+        """The flip that lessens the violation at the lowest price; the least bad one where none does."""
+        allowed = free & (self.touching > 0)
+        lessening = allowed & (self.change < -ROUNDING)
+        if lessening.any():
+            score = np.where(lessening, -price / np.where(lessening, self.change, -1.0), np.inf)
+        else:
+            score = np.where(allowed, self.change, np.inf) + ROUNDING * rng.random(self.x.size)
+        return int(np.argmin(score))
+
+    def flip(self, j: int) -> None:
+        new = sum(self.constraints.values) - self.x[j]
+        own = slice(self.columns.indptr[j], self.columns.indptr[j + 1])
+        rows = self.columns.indices[own]
+        self.activity[rows] += (new - self.x[j]) * self.columns.data[own]
+        self.x[j] = new
+        self._renew(rows)
+
+    def _renew(self, rows: Host) -> None:
+        """Bring up to date what depends on the activity of some rows."""
+        G = self.constraints.G
+        count = np.diff(G.indptr)[rows]
+        row = np.repeat(rows, count)
+        entry = np.repeat(G.indptr[rows] - np.cumsum(count) + count, count) + np.arange(row.size)
+        column = G.indices[entry]
+        step = sum(self.constraints.values) - 2 * self.x[column]
+        excess = self.constraints.excess_of_rows(self.activity[rows], rows)
+        after = self.constraints.excess_of_rows(self.activity[row] + step * G.data[entry], row)
+        part = (after - np.repeat(excess, count)) * self.scale[row]
+        np.add.at(self.change, column, part - self.part[entry])
+        worse = (excess > 0).astype(np.int64) - (self.excess[rows] > 0)
+        np.add.at(self.touching, column, np.repeat(worse, count))
+        self.part[entry] = part
+        self.excess[rows] = excess

@@ -1,0 +1,304 @@
+"""Linear constraints: what is accepted, what is refused, and that answers keep them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import product
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment
+
+import dcra
+from dcra.constraints import Constraints
+from dcra.losses import NAMES
+from dcra.penalties import penalised
+from dcra.repair import Repair, Violation
+
+domains = pytest.mark.parametrize("domain", ["spin", "binary"])
+VALUES = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
+
+
+def all_points(n, domain):
+    return np.array(list(product(VALUES[domain], repeat=n)))
+
+
+def random_constraints(rng, n, domain, form):
+    """Constraints of every kind that some point satisfies."""
+    x = rng.choice(VALUES[domain], n)
+    ups = int(np.count_nonzero(x > 0))
+    G = rng.integers(-3, 4, (2, n)).astype(float)
+    value = G @ x
+    matrix = sparse.csr_array(G) if form == "sparse" else G
+    return [
+        dcra.exactly(ups),
+        [dcra.at_most(ups), LinearConstraint(matrix, value - 1, inf)],
+        LinearConstraint(matrix, value, value),
+        [
+            LinearConstraint(matrix, -inf, value + 1),
+            LinearConstraint(matrix[:1], value[:1] - 2, value[:1] + 2),
+        ],
+        dcra.exactly(int(np.count_nonzero(x[: n // 2] > 0)), np.arange(n // 2)),
+    ]
+
+
+def random_problem(seed, domain, form, loss, which):
+    rng = np.random.default_rng((seed, which, len(loss)))
+    n, r = int(rng.integers(4, 12)), int(rng.integers(2, 8))
+    A = rng.standard_normal((r, n)) * (rng.random((r, n)) < 0.6)
+    constraints = random_constraints(rng, n, domain, form)[which]
+    term = dcra.Term(loss, sparse.csc_array(A) if form == "sparse" else A, rng.standard_normal(r))
+    return dcra.Problem([term], linear=rng.standard_normal(n), domain=domain, constraints=constraints)
+
+
+def brute_force(problem):
+    X = all_points(problem.n, problem.domain)
+    return problem.objective(X)[problem.violation(X) == 0].min()
+
+
+@domains
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("loss", NAMES)
+def test_agrees_with_brute_force(domain, form, loss):
+    for which in range(5):
+        problem = random_problem(1, domain, form, loss, which)
+        result = dcra.solve(problem, seed=0)
+        assert result.feasible
+        assert problem.violation(result.x) == result.violation == 0
+        assert result.fun == pytest.approx(brute_force(problem), abs=1e-9)
+        assert result.status == "optimal"
+
+
+@domains
+@pytest.mark.parametrize("method", ["anneal", "sweep", "flip", "tabu", "dcra"])
+def test_every_search_gives_feasible_points_and_valid_bounds(domain, method):
+    for which in range(5):
+        problem = random_problem(2, domain, "dense", "l1", which)
+        result = dcra.solve(problem, method=method, starts=8, seed=0)
+        best = brute_force(problem)
+        assert result.feasible
+        assert problem.violation(result.x) == 0
+        assert result.fun >= best - 1e-9
+        assert result.lower_bound <= best + 1e-9
+        assert result.fun == problem.objective(result.x)
+
+
+def test_annealing_finds_constrained_optima():
+    for which in (0, 1, 3, 4):  # two equations leave few points, and no way between them
+        problem = random_problem(3, "binary", "dense", "l1", which)
+        result = dcra.solve(problem, method="anneal", starts=16, seed=0)
+        assert result.fun == pytest.approx(brute_force(problem), abs=1e-9)
+
+
+def test_the_same_seed_gives_the_same_answer_at_any_number_of_jobs(rng):
+    A, b = rng.standard_normal((30, 40)), rng.standard_normal(30)
+    options = {"constraints": [dcra.exactly(20), dcra.at_most(4, range(10))], "starts": 4, "seed": 5}
+    one, two = (dcra.minimize(A, b, n_jobs=jobs, **options) for jobs in (1, 2))
+    assert one.feasible
+    np.testing.assert_array_equal(one.x, two.x)
+    assert np.count_nonzero(one.x > 0) == 20
+    assert np.count_nonzero(one.x[:10] > 0) <= 4
+
+
+def test_a_given_point_is_a_start(rng):
+    A = rng.standard_normal((60, 30))
+    x = np.where(np.arange(30) < 10, 1.0, -1.0)
+    result = dcra.minimize(A, A @ x, constraints=dcra.exactly(10), x0=x, starts=1, seed=0)
+    assert result.fun == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_cannot_be_satisfied_is_reported():
+    """No bound shows that no sum of these numbers is 31; only all points together do."""
+    rows = LinearConstraint([[10, 11, 12, 13, 14, 15]], 31, 31)
+    result = dcra.solve(dcra.Problem(linear=np.ones(6), domain="binary", constraints=rows), seed=0)
+    assert result.status == "infeasible"
+    assert not result.success
+    assert result.violation == 2.0
+    assert result.gap == inf
+    assert "VIOLATED by 2" in str(result)
+    assert result.to_dict()["feasible"] is False
+
+
+def test_a_search_that_finds_no_feasible_point_says_so(rng):
+    A = 2.0 * rng.integers(1, 9, (1, 40)) * 3
+    rows = [LinearConstraint(A, 601, 605), dcra.exactly(20)]  # multiples of 6 only
+    problem = dcra.Problem([dcra.Term("l1", np.eye(40), 0.0)], domain="binary", constraints=rows)
+    result = dcra.solve(problem, method="flip", starts=2, seed=0)
+    assert not result.feasible
+    assert result.violation == problem.violation(result.x) > 0
+    assert "none that satisfies the constraints" in result.message
+
+
+def test_the_result_has_one_weight_for_each_row(rng):
+    A, b = rng.standard_normal((20, 30)), rng.standard_normal(20)
+    result = dcra.minimize(A, b, constraints=[dcra.exactly(3), dcra.at_most(2, [0, 1, 2])], starts=2, seed=0)
+    assert result.weights.shape == (2,)
+    assert np.all(result.weights > 0)
+    assert dcra.minimize(A, b, starts=1, seed=0).weights is None
+
+
+@domains
+def test_penalties_are_the_weighted_violation(domain, rng):
+    for which in range(5):
+        problem = random_problem(4, domain, "sparse", "huber", which)
+        weights = rng.random(len(problem.constraints))
+        X = all_points(problem.n, domain)
+        excess = problem.constraints.excess(X)
+        values = penalised(problem, weights).objective(X)
+        np.testing.assert_allclose(values, problem.objective(X) + excess @ weights, atol=1e-9)
+
+
+@domains
+def test_groups_are_the_rows_that_count(domain):
+    lo, hi = VALUES[domain]
+    n = 6
+    G = np.array([[2.0] * n, [0, 0, 0, 1, 2, 0]])
+    four_up = 2.0 * (4 * hi + 2 * lo)
+    constraints = Constraints([LinearConstraint(G, [four_up, -inf], [four_up, 9])], n, (lo, hi))
+    (group,) = constraints.groups
+    assert (group.least, group.most, group.members.size) == (4, 4, 6)
+    assert not Constraints(LinearConstraint(G, 0, inf), n, (lo, hi)).groups
+
+
+def test_overlapping_groups_are_kept_apart():
+    constraints = Constraints([dcra.at_most(2, [0, 1, 2, 3]), dcra.exactly(1, [2, 3])], 5, (0.0, 1.0))
+    assert [group.members.tolist() for group in constraints.groups] == [[2, 3]]
+
+
+@domains
+def test_to_spin_keeps_the_constraints(domain):
+    problem = random_problem(5, domain, "dense", "l1", 3)
+    X = all_points(problem.n, domain)
+    spins = X if domain == "spin" else 2 * X - 1
+    np.testing.assert_array_equal(problem.to_spin().violation(spins) == 0, problem.violation(X) == 0)
+
+
+def test_repair_reaches_a_feasible_point(rng):
+    G = (rng.random((40, 120)) < 0.1).astype(float)
+    G[np.arange(40), np.arange(40)] = 1
+    cover = Constraints(LinearConstraint(G, 1, inf), 120, (0.0, 1.0))
+    fixed = Repair(cover)(np.zeros(120), np.ones(120), seed=0)
+    assert cover.violation(fixed) == 0
+    assert fixed.sum() < 40
+
+
+def test_a_cover_within_five_per_cent(rng):
+    """Without branch and bound: by penalties, annealing, repair and swaps alone it is close."""
+    G = (rng.random((30, 60)) < 0.15).astype(float)
+    G[np.arange(30), np.arange(30)] = 1
+    problem = dcra.Problem(
+        linear=rng.integers(1, 20, 60).astype(float), domain="binary", constraints=LinearConstraint(G, 1, inf)
+    )
+    exact = dcra.solve(problem, seed=0)
+    assert exact.status == "optimal"
+    annealed = dcra.solve(problem, method="anneal", starts=16, seed=0)
+    assert annealed.feasible
+    assert annealed.fun <= 1.05 * exact.fun
+
+
+def test_an_assignment_is_solved(rng):
+    k = 8
+    cost = rng.integers(1, 50, (k, k)).astype(float)
+    rows = [dcra.exactly(1, range(k * i, k * i + k)) for i in range(k)]
+    columns = [dcra.exactly(1, range(i, k * k, k)) for i in range(k)]
+    result = dcra.solve(
+        dcra.Problem(linear=cost.ravel(), domain="binary", constraints=rows + columns), seed=0
+    )
+
+    assert result.feasible
+    assert result.status == "optimal"
+    assert result.fun == cost[linear_sum_assignment(cost)].sum()
+
+
+def test_arrays_of_another_library(xp, rng):
+    A, b = rng.standard_normal((6, 8)), rng.standard_normal(6)
+    result = dcra.minimize(
+        xp.asarray(A), xp.asarray(b), constraints=dcra.exactly(3), method="sweep", starts=2
+    )
+    assert result.feasible
+    assert np.count_nonzero(xp.host(result.x) > 0) == 3
+
+
+BAD = {
+    "kind": (TypeError, lambda: Bounds(0, 1), "`constraints` must be a scipy.optimize.LinearConstraint"),
+    "element": (TypeError, lambda: [3], r"`constraints\[0\]` must be .* got int"),
+    "columns": (ValueError, lambda: LinearConstraint(np.ones((1, 3)), 0, 1), "must have 4 columns.*got 3"),
+    "finite": (
+        ValueError,
+        lambda: LinearConstraint([[1, np.nan, 0, 0]], 0, 1),
+        r"`A` of `constraints\[0\]` must be finite",
+    ),
+    "nan": (ValueError, lambda: LinearConstraint(np.ones((1, 4)), np.nan, 1), "`lb` .* must not hold NaN"),
+    "order": (ValueError, lambda: LinearConstraint(np.ones((1, 4)), 2, 1), r"row 0 asks for \[2, 1\]"),
+    "shape": (
+        ValueError,
+        lambda: type("Rows", (), {"A": np.ones((1, 4)), "lb": [0, 0], "ub": 1}),
+        r"`lb` of .* must be a number or have shape \(1,\); got \(2,\)",
+    ),
+    "reach": (ValueError, lambda: LinearConstraint(np.ones((1, 4)), 5, 9), r"row 0` cannot be satisfied"),
+    "too many": (ValueError, lambda: dcra.exactly(5), "asks for 5 variables .* counts only 4"),
+    "range": (ValueError, lambda: dcra.exactly(1, [0, 7]), r"must lie in \[0, 4\); found 7"),
+    "twice": (ValueError, lambda: dcra.exactly(1, [0, 0]), "each variable once"),
+    "empty": (ValueError, lambda: dcra.at_most(1, []), "at least one variable"),
+    "mask": (ValueError, lambda: dcra.at_most(1, [True, False]), r"mask of shape \(4,\)"),
+    "index": (TypeError, lambda: dcra.at_most(1, [0.5]), "sequence of integers"),
+    "both": (ValueError, lambda: [dcra.exactly(1), dcra.exactly(2)], "contradict each other"),
+    "fixed": (
+        ValueError,
+        lambda: [dcra.exactly(2, [0, 1]), dcra.at_most(0, [1, 2])],
+        "cannot be satisfied|contradict each other",
+    ),
+    "divisor": (
+        ValueError,
+        lambda: LinearConstraint([[2, 4, 6, 2]], 7, 7),
+        "by multiples of 2; it asks for 7",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_constraints_are_refused(name):
+    kind, make, message = BAD[name]
+    with pytest.raises(kind, match=message):
+        dcra.Problem(linear=np.ones(4), domain="binary", constraints=make())
+
+
+@pytest.mark.parametrize(("k", "kind"), [(-1, ValueError), (1.5, TypeError), (True, TypeError)])
+def test_bad_counts_are_refused(k, kind):
+    with pytest.raises(kind, match="`k` must"):
+        dcra.exactly(k)
+
+
+def test_no_constraints_are_no_constraints():
+    assert dcra.Problem(linear=np.ones(2)).constraints is None
+    assert dcra.Problem(linear=np.ones(2), constraints=[]).constraints is None
+    assert dcra.Problem(linear=np.ones(2)).violation([1, -1]) == 0.0
+    np.testing.assert_array_equal(dcra.Problem(linear=np.ones(1)).violation([[1], [-1]]), [0, 0])
+    assert "1 constraints" in repr(dcra.Problem(linear=np.ones(2), constraints=dcra.exactly(1)))
+
+
+def test_the_example_holds():
+    path = Path(__file__).parents[1] / "examples" / "set_covering.py"
+    run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=100)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("satisfied") == 2
+
+
+@domains
+def test_repair_keeps_its_books(domain, rng):
+    problem = random_problem(6, domain, "dense", "l1", 3)
+    repair = Repair(problem.constraints)
+    violation = Violation(repair, rng.choice(VALUES[domain], problem.n))
+    for j in rng.integers(0, problem.n, 20):
+        violation.flip(j)
+        fresh = Violation(repair, violation.x.copy())
+        for name in ("activity", "excess", "part", "change", "touching"):
+            np.testing.assert_allclose(getattr(violation, name), getattr(fresh, name), atol=1e-12)
+        flipped = violation.x.copy()
+        flipped[0] = sum(VALUES[domain]) - flipped[0]
+        now, then = (problem.constraints.excess(x) @ repair.scale for x in (violation.x, flipped))
+        assert violation.change[0] == pytest.approx(then - now, abs=1e-12)
