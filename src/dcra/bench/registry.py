@@ -7,7 +7,7 @@ from importlib import import_module
 from dcra.bench.base import Benchmark
 from dcra.messages import suggest
 
-BENCHMARKS: dict[str, str] = {}
+BENCHMARKS: dict[str, str] = {"bcs": "dcra.bench.bcs:BinaryCompressedSensing"}
 """'module:class' of each benchmark."""
 
 

@@ -206,7 +206,7 @@ class Attempt:
         return x
 
     def _explains(self, x: Host) -> bool:
-        """Whether x leaves little of y, and less than a few wrong bits would: what it leaves is noise then."""
+        """Whether x leaves little of y, and less than a few wrong bits would: noise, then."""
         u = self.residual(x)
         norms = np.asarray(to_numpy(self.operator.column_norms), np.float64)
         wrong_bits = WRONG * float(norms @ norms)
