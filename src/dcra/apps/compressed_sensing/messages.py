@@ -81,7 +81,7 @@ class Channel:
         squares = np.asarray(self.operator.column_norms, np.float64) ** 2 - self.rows * means**2
         if isinstance(self.operator, MatrixFree):
             squares = np.full(self.n, squares.mean())
-        return np.maximum(squares, 1e-12 * squares.max()).astype(self.dtype)
+        return np.asarray(np.maximum(squares, 1e-12 * squares.max()), self.dtype)
 
     @property
     def dtype(self) -> Any:
