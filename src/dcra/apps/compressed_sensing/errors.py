@@ -20,14 +20,21 @@ MANY = 0.15
 KURTOSIS = 5.0
 """Of Gaussian errors it is 3."""
 
+SHRUNK = 3.0
+"""An l1 answer overfits Gaussian errors, but not to a third of their size."""
+
 KNEE = 1.345
 """Huber's threshold in standard deviations: 95 % efficiency for Gaussian errors."""
 
 
-def heavy_tailed(residual: Host) -> bool:
-    """Whether a few residuals are far larger than most, which wrong bits and Gaussian errors do not make."""
-    squares = np.asarray(residual, np.float64) ** 2
-    return bool(np.mean(squares**2) > KURTOSIS * np.mean(squares) ** 2)
+def gross_errors(robust: Host, gaussian: Host) -> bool:
+    """Whether some measurements are plainly wrong, from the residuals of an l1 and of a Gaussian answer.
+
+    The second then has a few that are far larger than the rest, or most of the first are far smaller.
+    """
+    squares = np.asarray(gaussian, np.float64) ** 2
+    heavy = bool(np.mean(squares**2) > KURTOSIS * np.mean(squares) ** 2)
+    return heavy or SHRUNK * spread_of(robust) < spread_of(gaussian)
 
 
 def spread_of(residual: Host) -> float:

@@ -45,6 +45,8 @@ def check(
     _number("sparsity", sparsity, "lie strictly between 0 and 1", lambda v: 0 < v < 1)
     _number("lam", lam, "be finite and not negative", lambda v: 0 <= v < inf)
     _number("noise", noise, "be finite and not negative", lambda v: 0 <= v < inf)
+    _number("time_limit", time_limit, "be positive and finite", lambda v: 0 < v < inf)
+    _number("starts", starts, "be at least 1", lambda v: v >= 1)
     chosen = None if loss is None else as_loss(loss)
     if noise == 0 and chosen is not None and not isinstance(chosen, L1):
         raise ValueError(
