@@ -1,8 +1,8 @@
 """Who is active? A few of many devices send at once; a receiver sees noisy sums of their signatures.
 
-Every device has a signature: the few time slots in which it sends a pulse. The receiver measures how many pulses
-fall into each slot, with some noise, and in a few slots a burst of interference. Which devices were active?
-The same sums arise in group testing: a slot is a pooled sample, a device a person.
+Every device has a signature: the few time slots in which it sends a pulse. The receiver measures how many
+pulses fall into each slot, with some noise, and in a few slots a burst of interference. Which devices were
+active? The same sums arise in group testing: a slot is a pooled sample, a device a person.
 
 python examples/activity_detection.py
 python examples/activity_detection.py --devices 20000 --active 0.02

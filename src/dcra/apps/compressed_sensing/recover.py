@@ -237,11 +237,12 @@ class Attempt:
     def _fit(self, x: Host) -> None:
         """Choose what was not given from the residuals of x, search that objective from there, and again."""
         self.x = x
+        before = None
         for _ in range(FITS):
-            before = self.loss, self.sigma
             self._choose(x)
-            if (self.loss, self.sigma) == before:
+            if (self.loss, self.sigma) == before or self.matches(x):
                 return
+            before = self.loss, self.sigma
             x = self._search(self._objective(), x)
 
     def _choose(self, x: Host) -> None:
