@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -210,3 +214,11 @@ def test_wrong_kinds():
         recover(A0, Y0 * 1j)
     with pytest.raises(TypeError, match="`noise` must be a number; got 'low'"):
         recover(A0, Y0, noise="low")
+
+
+def test_the_example_finds_the_active_devices(monkeypatch, capsys):
+    script = Path(__file__).parents[1] / "examples" / "activity_detection.py"
+    words = ["--devices", "400", "--slots", "0.4", "--bursts", "3"]
+    monkeypatch.setattr(sys, "argv", [str(script), *words])
+    runpy.run_path(str(script), run_name="__main__")
+    assert "0 missed, 0 false alarms" in capsys.readouterr().out
