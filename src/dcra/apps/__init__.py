@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _LAZY = {"BinaryRegressor": "dcra.apps.regression", "OutlierReport": "dcra.apps._outliers"}
-_MODULES = {"regression"}
+_MODULES = {"compressed_sensing", "regression"}
 
 if TYPE_CHECKING:
-    from dcra.apps import regression
+    from dcra.apps import compressed_sensing, regression
     from dcra.apps._outliers import OutlierReport
     from dcra.apps.regression import BinaryRegressor
 
-__all__ = ["BinaryRegressor", "OutlierReport", "regression"]
+__all__ = ["BinaryRegressor", "OutlierReport", "compressed_sensing", "regression"]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ BENCHMARKS: dict[str, str] = {
     "families": "dcra.bench.families:Families",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
 }
+BENCHMARKS: dict[str, str] = {"bcs": "dcra.bench.bcs:BinaryCompressedSensing"}
 """'module:class' of each benchmark."""
 
 

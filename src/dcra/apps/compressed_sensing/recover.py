@@ -1,0 +1,282 @@
+"""`recover`: message passing first, restarts from random fields, then the library's own search."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from dcra._array import to_numpy
+from dcra.api import solve
+from dcra.apps.compressed_sensing.errors import choose_lam, choose_loss, gross_errors, rounding_of, spread_of
+from dcra.apps.compressed_sensing.lockstep import lockstep
+from dcra.apps.compressed_sensing.messages import MessagePassing
+from dcra.apps.compressed_sensing.result import Host, Recoveries, Recovery
+from dcra.apps.compressed_sensing.validation import Asked, check
+from dcra.losses import L1, Loss
+from dcra.problem import Problem, Term
+from dcra.result import Result, Status
+
+STARTS = 49
+"""Starts of message passing before the search takes over, unless asked for."""
+
+SEARCH_STARTS = 8
+SEARCH_WORK = 20_000_000
+"""Entries of A times starts of the search, when no time is given: a larger A gets fewer, or none."""
+
+EXPLAINED = 0.1
+"""Learned noise is believed where the residual has less than this share of the measurements' variance."""
+
+WRONG = 0.01
+"""Share of bits: what they would leave if wrong is too much to be taken for noise at once."""
+
+FITS = 2
+"""Rounds of choosing the loss from residuals and searching with it."""
+
+SMALLEST = 17
+"""Unknowns below which the search tries all points anyway."""
+
+
+def recover(
+    A: Any,
+    y: Any,
+    *,
+    sparsity: float | None = None,
+    lam: float | None = None,
+    noise: float | None = None,
+    loss: str | Loss | None = None,
+    time_limit: float | None = None,
+    starts: int | None = None,
+    seed: int | None = None,
+    n_jobs: int | None = None,
+) -> Any:
+    """Recover x in {0,1}^N from y = A x, or from y = A x + errors.
+
+    Parameters
+    ----------
+    A : (M, N) array, scipy.sparse matrix or LinearOperator
+    y : (M,) or (M, k) array
+        Measurements; with k columns, k signals are recovered by one A.
+    sparsity : float, optional
+        Share of ones, in (0, 1). Estimated from y when not given.
+    lam : float, optional
+        Weight of the number of ones in the objective. When not given: 0 for exact measurements, else the
+        weight at which the objective is the posterior of x.
+    noise : float, optional
+        Standard deviation of the measurements' errors; 0 says that they are exact. Found out when not given.
+    loss : str or Loss, optional
+        f in f(Ax - y) + lam e'x. When not given: l1 for exact measurements, squared where `noise` is given
+        or the errors look Gaussian, Huber's or l1 where some or many of them are outliers.
+    time_limit : float, optional
+        Seconds, for all columns of y together.
+    starts : int, optional
+        Starts of message passing for each signal; 49 by default. Most signals need one.
+    seed, n_jobs
+        As in `dcra.solve`.
+
+    Returns
+    -------
+    Recovery, or Recoveries for y of shape (M, k)
+
+    Examples
+    --------
+    >>> from dcra.apps.compressed_sensing import instance, recover
+    >>> A, y, x = instance(500, alpha=0.5, rho=0.2, seed=0)
+    >>> found = recover(A, y, seed=0)
+    >>> found.matched, bool((found.x == x).all())
+    (True, True)
+    """
+    begun = time.perf_counter()
+    asked = check(A, y, sparsity, lam, noise, loss, time_limit, starts)
+    chosen = secrets.randbits(32) if seed is None else seed
+    session = Session(asked, begun, chosen, n_jobs)
+    if np.ndim(y) == 1:
+        return session.recover(asked.rows[0], None)
+    known = lockstep(asked) if len(asked.rows) > 1 else [None] * len(asked.rows)
+    each = tuple(session.recover(row, x) for row, x in zip(asked.rows, known, strict=True))
+    return Recoveries(each, time.perf_counter() - begun)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One call: what was asked for, since when, with which seed."""
+
+    asked: Asked
+    begun: float
+    seed: int
+    n_jobs: int | None
+
+    def recover(self, y: Host, known: Host | None) -> Recovery:
+        """One signal; `known` is a point that is believed to match."""
+        entered = time.perf_counter()
+        attempt = Attempt(self, y)
+        if known is None or not attempt.matches(known):
+            attempt.search()
+        else:
+            attempt.x = known
+        return replace(attempt.report(), seconds=time.perf_counter() - entered)
+
+
+class Attempt:
+    """The search for one signal, stage by stage, until one of them matches."""
+
+    def __init__(self, session: Session, y: Host) -> None:
+        self.session, self.asked, self.y = session, session.asked, y
+        self.exact = Problem([Term(L1(), self.asked.A, y)], domain="binary")
+        self.operator = self.exact.terms[0].operator
+        self.tolerance = rounding_of(y, self.operator)
+        self.x: Host | None = None
+        self.result: Result | None = None
+        self.solved = self.exact
+        self.starts = 0
+        self.loss: Loss = self.asked.loss or L1()
+        self.lam = self.asked.lam or 0.0
+        self.sigma = self.asked.noise or 0.0
+
+    def search(self) -> None:
+        if self.exact.n < SMALLEST or self.operator.shape[0] == 1:
+            self._run(self._objective(), "auto")
+            return
+        if self.asked.noise:
+            self._fit(self._run(self.exact, MessagePassing(self._mean, self.asked.noise**2), 1))
+            return
+        if self._exactly(MessagePassing(self._mean), 1):
+            return
+        learned = None if self.asked.noise == 0 else self._with_learned_noise()
+        if learned is not None and self._explains(learned):
+            self._fit(learned)
+            return
+        if self._exactly(MessagePassing(self._mean), self.asked.starts or STARTS):
+            return
+        found = self._search(self.exact)
+        if learned is not None and not self.matches(found):
+            self._fit(found if gross_errors(self.residual(found), self.residual(learned)) else learned)
+
+    def matches(self, x: Host) -> bool:
+        return self._rows_matched(x) == self.y.size
+
+    def _rows_matched(self, x: Host) -> int:
+        return int(np.count_nonzero(np.abs(self.residual(x)) <= self.tolerance))
+
+    def residual(self, x: Host) -> Host:
+        return np.asarray(to_numpy(self.exact.terms[0].residual(self.exact.check_point("x", x))))
+
+    def report(self) -> Recovery:
+        assert self.x is not None
+        matched = self.matches(self.x)
+        if matched and not self.asked.noise:  # whatever was tried on the way
+            self.loss, self.lam = self.asked.loss or L1(), self.asked.lam or 0.0
+        objective = float(self._objective().objective(self.x))
+        return Recovery(
+            x=self.x,
+            residual=self.residual(self.x),
+            rows_matched=self._rows_matched(self.x),
+            objective=objective,
+            lower_bound=min(self._bound(), objective),
+            loss=self.loss,
+            lam=self.lam,
+            noise=0.0 if matched and not self.asked.noise else self.sigma,
+            status=self._status(matched),
+            n_starts=self.starts,
+            seconds=0.0,
+            seed=self.session.seed,
+        )
+
+    def _bound(self) -> float:
+        """What was proven of the objective; of |Ax - y|_1 alone, that is less where ones cost something."""
+        trivial = min(0.0, self.lam * self.exact.n)
+        about_l1 = self.solved is self.exact
+        if self.result is None or (about_l1 and not (isinstance(self.loss, L1) and self.lam >= 0)):
+            return trivial if self.loss.positive else -inf
+        return self.result.lower_bound
+
+    def _status(self, matched: bool) -> Status:
+        """A match is the best there is, unless ones cost something."""
+        if matched:
+            return Status.OPTIMAL if self.lam == 0 else Status.TARGET
+        assert self.result is not None
+        return self.result.status
+
+    @property
+    def _mean(self) -> float | None:
+        return None if self.asked.sparsity is None else 2 * self.asked.sparsity - 1
+
+    @property
+    def _seconds_left(self) -> float | None:
+        limit = self.asked.time_limit
+        return None if limit is None else max(limit - (time.perf_counter() - self.session.begun), 1e-3)
+
+    def _objective(self) -> Problem:
+        linear = None if self.lam == 0 else np.full(self.exact.n, self.lam)
+        return Problem([Term(self.loss, self.asked.A, self.y)], linear=linear, domain="binary")
+
+    def _exactly(self, engine: MessagePassing, starts: int) -> bool:
+        """Whether message passing, or flips of single bits where it ended, match the measurements."""
+        x = self._run(self.exact, engine, starts)
+        if self.matches(x):
+            return True
+        return self.operator.has_columns and self.matches(self._run(self.exact, "flip", 1, x))
+
+    def _with_learned_noise(self) -> Host:
+        before = self.x
+        x = self._run(self.exact, MessagePassing(self._mean, learn_noise=True), 1)
+        self.x = before
+        return x
+
+    def _explains(self, x: Host) -> bool:
+        """Whether x leaves little of y, and less than a few wrong bits would: noise, then."""
+        u = self.residual(x)
+        norms = np.asarray(to_numpy(self.operator.column_norms), np.float64)
+        wrong_bits = WRONG * float(norms @ norms)
+        return float(np.var(u)) < EXPLAINED * float(np.var(self.y)) and float(u @ u) < wrong_bits
+
+    def _fit(self, x: Host) -> None:
+        """Choose what was not given from the residuals of x, search that objective from there, and again."""
+        self.x = x
+        before = None
+        for _ in range(FITS):
+            self._choose(x)
+            if (self.loss, self.sigma) == before or self.matches(x):
+                return
+            before = self.loss, self.sigma
+            x = self._search(self._objective(), x)
+
+    def _choose(self, x: Host) -> None:
+        u = self.residual(x)
+        u = np.where(np.abs(u) <= self.tolerance, 0.0, u)
+        self.sigma = self.asked.noise or spread_of(u)
+        if self.asked.loss is None:
+            self.loss = choose_loss(u)
+        if self.asked.lam is None:
+            share = self.asked.sparsity or float(np.mean(x))
+            density = float(np.clip(share, 1 / (2 * x.size), 1 - 1 / (2 * x.size)))
+            self.lam = choose_lam(self.loss, self.sigma, density)
+
+    def _search(self, problem: Problem, x0: Host | None = None) -> Host:
+        starts = SEARCH_STARTS
+        if self.asked.time_limit is None:
+            starts = min(SEARCH_STARTS, SEARCH_WORK // self.operator.entries)
+        if starts == 0:
+            assert self.x is not None
+            return self.x
+        return self._run(problem, "auto", starts, self.x if x0 is None else x0)
+
+    def _run(self, problem: Problem, method: Any, starts: int | None = None, x0: Any = None) -> Host:
+        self.solved = problem
+        self.result = solve(
+            problem,
+            method=method,
+            starts=starts,
+            time_limit=self._seconds_left,
+            target=self.tolerance * self.y.size if problem is self.exact else None,
+            seed=self.session.seed,
+            x0=x0,
+            n_jobs=self.session.n_jobs,
+        )
+        self.starts += self.result.n_starts
+        self.x = np.asarray(to_numpy(self.result.x), np.float64)
+        return self.x

@@ -1,0 +1,72 @@
+"""The compressed-sensing benchmark: its cases, its rows, its report."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dcra.bench import bcs, bcs_paper
+from dcra.bench.base import Case, Choice, Skip
+from dcra.bench.bcs_report import sections, threshold_curves, wilson
+from dcra.bench.registry import benchmark
+from dcra.bench.sections import Figure, Table
+
+
+def test_cases():
+    study = benchmark("bcs")
+    cases = list(study.cases(Choice()))
+    assert len({case.key for case in cases}) == len(cases)
+    assert sum(case.budget or 0 for case in cases) < 90
+    full = Choice("full", sizes=["mu0"], methods=["recover"])
+    assert sum(1 for _ in study.cases(full)) == 10 * 20 * 20
+
+
+def test_a_name_says_all():
+    setting = bcs.Setting(10, 0.31, 0.05, 0.0, 3)
+    assert bcs.Setting.parse(setting.name) == setting
+    with pytest.raises(ValueError, match="`instance` must be a name of this benchmark"):
+        bcs.Setting.parse("l1-3-4-5-6-7")
+
+
+def test_rows_and_report(monkeypatch):
+    monkeypatch.setattr(bcs, "N", 60)
+    study = benchmark("bcs")
+    choice = Choice(methods=["recover", "amp", "flip"], budget=0.02)
+    cases = [case for case in study.cases(choice) if "alpha0.6" in case.instance][::6]
+    rows = [{**study.run(case), "method": case.method} for case in cases]
+    json.dumps(rows)
+    for row in rows:
+        assert row["exact"] == (row["hamming"] == 0)
+        assert row["fun"] >= 0
+        assert row["noise"] > 0 or row["truth"] == pytest.approx(0.05 * round(row["truth"] / 0.05))
+    found = study.report(rows)
+    tables = {section.title: section for section in found if isinstance(section, Table)}
+    objective = tables["Table 2, mu = 0: mean objective"]
+    names = [row[0] for row in objective.rows]
+    assert {"truth", "coin", "paper: dcra", "recover"} <= set(names)
+    assert "Noisy measurements" in tables
+    maps = [section for section in found if isinstance(section, Figure)]
+    assert all(panel.heat is not None for figure in maps for panel in figure.panels)
+    assert sections([], study.methods)[0].title == "How to read this"
+
+
+def test_methods_that_are_not_there_are_skipped(monkeypatch):
+    monkeypatch.setattr(bcs, "METHODS", {})
+    with pytest.raises(Skip, match="'gurobi' is not part of this installation"):
+        benchmark("bcs").run(Case(bcs.Setting(0, 0.5, 0.5, 0.0, 0).name, "gurobi", budget=0.1))
+
+
+def test_printed_numbers():
+    assert bcs_paper.OBJECTIVE[0]["dcra"][0] == 182.33
+    assert bcs_paper.OBJECTIVE[10]["gurobi"][-1] == 5652.05
+    assert bcs_paper.SECONDS[2]["mpec-adm"][-1] == 0.0672
+
+
+def test_curves_and_intervals():
+    lp, amp = threshold_curves(biased=True)
+    assert all(a < b for a, b in zip(amp.y, lp.y, strict=True))
+    low, high = wilson(5, 10)
+    assert low == pytest.approx(1 - high)
+    assert wilson(0, 0) == (0.0, 1.0)
+    assert wilson(10, 10)[1] == pytest.approx(1.0)
