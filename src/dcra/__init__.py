@@ -19,10 +19,10 @@ _LAZY = {
     "Result": "dcra.result",
     "Status": "dcra.result",
 }
-_MODULES = {"apps", "engines", "io", "losses", "testing", "theory"}
+_MODULES = {"apps", "datasets", "engines", "io", "losses", "retrieval", "testing", "theory"}
 
 if TYPE_CHECKING:
-    from dcra import apps, engines, io, losses, testing, theory
+    from dcra import apps, datasets, engines, io, losses, retrieval, testing, theory
     from dcra.api import minimize, minimize_batch, solve
     from dcra.problem import Problem, Term
     from dcra.result import Result, Status
@@ -33,11 +33,13 @@ __all__ = [
     "Status",
     "Term",
     "apps",
+    "datasets",
     "engines",
     "io",
     "losses",
     "minimize",
     "minimize_batch",
+    "retrieval",
     "solve",
     "testing",
     "theory",

@@ -7,7 +7,9 @@ from importlib import import_module
 from dcra.bench.base import Benchmark
 from dcra.messages import suggest
 
-BENCHMARKS: dict[str, str] = {}
+BENCHMARKS: dict[str, str] = {
+    "hashing": "dcra.bench.hashing:Hashing",
+}
 """'module:class' of each benchmark."""
 
 
