@@ -14,8 +14,8 @@ CODING = {"hash": "hash function for queries and database", "learned": "learned 
 RECALL = np.linspace(0, 1, 101).tolist()
 
 PROTOCOL = (
-    "Random queries (1,000; 2,000 of MIRFLICKR-25K); all other samples are training set and database. Samples "
-    "at equal distance rank in the order of the database. The mean over seeds is shown."
+    "Random queries (1,000; 2,000 of MIRFLICKR-25K); all other samples are training set and database. "
+    "Samples at equal distance rank in the order of the database. The mean over seeds is shown."
 )
 
 
@@ -97,7 +97,7 @@ def _table(cells: _Cells, size: str, methods: Sequence[str]) -> Table:
             )
     caption = (
         "mAP over the whole ranking: 'hash' codes queries and database by the hash function, 'learned' keeps "
-        "the learned codes in the database. 'vs dcra': mean paired difference over seeds and its standard error. "
+        "the learned codes in the database. 'vs dcra': mean paired difference over seeds, and its error. "
         "'ties averaged': mAP hash, in the mean over orders of equal distances. Objective: min over W, w of "
         "|Y - X W' - 1 w'|_1 + |W|^2/2 for the learned codes X. Seconds of the fit on one thread."
     )

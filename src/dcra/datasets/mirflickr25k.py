@@ -16,8 +16,8 @@ SOURCE = Source(
     "",
     {},
     "It is the selection of 20,015 images that cross-modal hashing uses: put mirflickr25k-yall.mat (tags "
-    "`YAll`) and mirflickr25k-lall.mat (labels `LAll`) into a folder and name it by `path`, or into `mirflickr25k` "
-    "under $DCRA_DATA.",
+    "`YAll`) and mirflickr25k-lall.mat (labels `LAll`) into a folder and name it by `path`, or into "
+    "`mirflickr25k` under $DCRA_DATA.",
 )
 
 

@@ -24,7 +24,7 @@ def pack(signs: Host) -> Host:
     signs = np.asarray(signs)
     if signs.ndim != 2:
         raise ValueError(f"`signs` must have shape (n, r); got {signs.shape}")
-    up = signs > 0
+    up = signs == 1
     if not np.all(up | (signs == -1)):
         raise ValueError("`signs` must hold only -1 and 1")
     return np.packbits(up, axis=1)
@@ -44,12 +44,7 @@ def unpack(packed: Host, n_bits: int) -> Host:
 
 def hamming_distances(queries: Host, database: Host) -> Host:
     """How many bits differ between packed codes (q, bytes) and (n, bytes): (q, n) of uint16."""
-    left, right = words(check_packed("queries", queries)), words(check_packed("database", database))
-    if left.shape[1] != right.shape[1]:
-        raise ValueError(
-            f"`queries` and `database` must have codes of one length; "
-            f"got {np.shape(queries)[1]} and {np.shape(database)[1]} bytes"
-        )
+    left, right = (words(codes) for codes in check_both(queries, database))
     total = np.zeros((len(left), len(right)), np.uint16)
     for w in range(left.shape[1]):
         column = np.ascontiguousarray(right[:, w])
@@ -68,10 +63,20 @@ def check_packed(name: str, codes: Any) -> Host:
     return codes
 
 
-def words(packed: Host) -> Host:
+def check_both(queries: Any, database: Any) -> tuple[Host, Host]:
+    """Packed codes that can be compared, or an error."""
+    left, right = check_packed("queries", queries), check_packed("database", database)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(
+            f"`queries` and `database` must have codes of one length; "
+            f"got {left.shape[1]} and {right.shape[1]} bytes"
+        )
+    return left, right
+
+
+def words(packed: Host) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """The same bytes as 64-bit words, filled up with zeros."""
     n, width = packed.shape
     whole = np.zeros((n, -(-width // WORD) * WORD), np.uint8)
     whole[:, :width] = packed
-    filled: Host = whole.view(np.uint64)
-    return filled
+    return whole.view(np.uint64)

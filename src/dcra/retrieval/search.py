@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcra.messages import suggest
-from dcra.retrieval.codes import check_packed, hamming_distances
+from dcra.retrieval.codes import check_both, hamming_distances
 
 Host = np.ndarray[Any, Any]
 
@@ -38,12 +38,7 @@ def search(queries: Host, database: Host, k: int, *, backend: str = "auto") -> t
     >>> search(codes[:1], codes, 2, backend="numpy")[1]
     array([[0, 1]])
     """
-    queries, database = check_packed("queries", queries), check_packed("database", database)
-    if queries.shape[1] != database.shape[1]:
-        raise ValueError(
-            f"`queries` and `database` must have codes of one length; "
-            f"got {queries.shape[1]} and {database.shape[1]} bytes"
-        )
+    queries, database = check_both(queries, database)
     if not 1 <= k <= len(database):
         raise ValueError(f"`k` must lie in 1..{len(database)}, the size of `database`; got {k}")
     if backend not in BACKENDS:
