@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import runpy
 import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from dcra.engines import DCRA
 from dcra.losses import L1, Huber, SquaredL2
 
 LOSSES = {"l1": L1(), "squared": SquaredL2(), "huber": Huber(0.5)}
+EXAMPLE = Path(__file__).parents[2] / "examples" / "hashing.py"
 PEERS = [hashing.SDH, hashing.FSDH, hashing.ClassCodewords, hashing.ITQ, hashing.LSH]
 
 
@@ -143,7 +146,9 @@ def test_objective_is_monotone(data, target, loss, nu):
 def test_huber_descent_is_monotone_up_to_its_smoothing(data):
     X, y = data
     mu = 0.05
-    fitted = model(w_step="huber-descent", smoothing=mu, start="random", fit_intercept=False, tol=0.0).fit(X, y)
+    fitted = model(w_step="huber-descent", smoothing=mu, start="random", fit_intercept=False, tol=0.0).fit(
+        X, y
+    )
     path = np.array(fitted.objective_path_)
     assert np.all(np.diff(path) <= 4 * len(X) * mu / 2 + 1e-9)
 
@@ -231,10 +236,9 @@ def test_scikit_learn_ways(data):
     assert again.codes_.shape == (240, 8)
 
 
-EXPECTED_FAILURES: dict[str, str] = {}
-
-
-@pytest.mark.parametrize("estimator", [model(n_bits=4, n_jobs=1), hashing.FSDH(4, n_jobs=1), hashing.AnchorKernel(20)])
+@pytest.mark.parametrize(
+    "estimator", [model(n_bits=4, n_jobs=1), hashing.FSDH(4, n_jobs=1), hashing.AnchorKernel(20)]
+)
 def test_check_estimator(estimator):
     check_estimator(estimator, expected_failed_checks=EXPECTED_FAILURES)
 
@@ -289,3 +293,10 @@ def test_docstring_examples():
         tried = doctest.testmod(sys.modules[f"dcra.apps.hashing.{module}"])
         assert tried.attempted > 0
         assert tried.failed == 0
+
+
+def test_example_runs(capsys):
+    main = runpy.run_path(str(EXAMPLE))["main"]
+    main(["--toy", "--samples", "600", "--bits", "16"])
+    lines = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()[1:]}
+    assert float(lines["SupervisedHashing"][1]) > float(lines["LSH"][1])

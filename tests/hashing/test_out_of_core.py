@@ -27,7 +27,9 @@ def data(rng):
 def test_equal_codes_from_memory_file_and_dask(data, options, small_blocks, tmp_path, monkeypatch):
     dask = pytest.importorskip("dask.array")
     X, y = data
-    model = SupervisedHashing(**({"n_bits": 6, "feature_map": "linear", "random_state": 1, "n_jobs": 2} | options))
+    model = SupervisedHashing(
+        **({"n_bits": 6, "feature_map": "linear", "random_state": 1, "n_jobs": 2} | options)
+    )
     memory = model.fit(X, y)
     codes, hashed, path = memory.codes_, memory.transform(X), memory.objective_path_
     file = np.memmap(tmp_path / "X.dat", X.dtype, "w+", shape=X.shape)
@@ -62,6 +64,6 @@ def test_bad_values_are_found_when_they_are_read(data):
         SupervisedHashing(6, feature_map="linear").fit(dask.from_array(X, chunks=100), y)
     with pytest.raises(ValueError, match="known shape"):
         SupervisedHashing(6).fit(dask.from_array(X[:, 0], chunks=100), y)
+    lazy = dask.from_array(X, chunks=100)
     with pytest.raises(ValueError, match="known shape"):
-        lazy = dask.from_array(X, chunks=100)
         SupervisedHashing(6).fit(lazy[lazy[:, 0] > 0], y)
