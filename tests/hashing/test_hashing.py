@@ -240,7 +240,7 @@ def test_scikit_learn_ways(data):
     "estimator", [model(n_bits=4, n_jobs=1), hashing.FSDH(4, n_jobs=1), hashing.AnchorKernel(20)]
 )
 def test_check_estimator(estimator):
-    check_estimator(estimator, expected_failed_checks=EXPECTED_FAILURES)
+    check_estimator(estimator)
 
 
 @pytest.mark.parametrize(

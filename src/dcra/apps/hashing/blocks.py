@@ -24,6 +24,10 @@ SPAN = 8 * BLOCK
 """Samples whose codes are improved at a time: enough to make one batched solve worth its while."""
 
 
+CACHE = 1 << 30
+"""Bytes of lazy samples, or of features, that are kept; more are made again whenever they are needed."""
+
+
 def is_dask(X: Any) -> bool:
     return type(X).__module__.split(".")[0] == "dask"
 
@@ -32,7 +36,7 @@ class Rows:
     """The rows of X (n, d), read in ranges and checked as they are read."""
 
     def __init__(self, X: Any) -> None:
-        self.X = X
+        self.X = X.compute() if is_dask(X) and X.nbytes <= CACHE else X
         self.n, self.d = (int(size) for size in X.shape)
 
     def read(self, lo: int, hi: int) -> Host:

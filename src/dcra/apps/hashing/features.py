@@ -12,11 +12,9 @@ from sklearn.preprocessing import Normalizer
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dcra.apps.hashing import blocks
 from dcra.apps.hashing.blocks import Host, Rows, ordered, ranges
 from dcra.messages import suggest
-
-CACHE = 1 << 30
-"""Bytes of features that are kept; more are made again whenever they are needed."""
 
 MAP_ROWS = 10_000
 """Samples that a feature map is fitted to."""
@@ -90,7 +88,7 @@ class Features:
         self.rows, self.transformer, self.n_jobs = rows, transformer, n_jobs
         probe = mapped(transformer, rows.read(0, 1))
         self.m = probe.shape[1]
-        self._kept: dict[int, Host] | None = {} if rows.n * probe.nbytes <= CACHE else None
+        self._kept: dict[int, Host] | None = {} if rows.n * probe.nbytes <= blocks.CACHE else None
 
     def block(self, lo: int, hi: int) -> Host:
         if self._kept is None:
