@@ -28,7 +28,7 @@ class XStep:
         L1, SquaredL2 or Huber.
     nu : float
     solver : str or Engine
-        Any method of `dcra.minimize`; "auto" is the batched search.
+        Any method of `dcra.minimize`; "auto" is the batched search, others take one start per problem.
     seed, n_jobs : int
     """
 
@@ -41,9 +41,9 @@ class XStep:
     def improve(self, W: Host, Y: Host, X: Host, H: Host | None = None) -> tuple[Host, int]:
         """Codes (k, r) no worse than X for targets Y (k, d) and hash values H (k, r); how many are new."""
         A, B, weights = self.template(W, Y, H)
-        result = minimize_batch(
-            A, B.T, self.loss, weights=weights, method=self.solver, seed=self.seed, n_jobs=self.n_jobs
-        )
+        starts = None if self.solver == "auto" else 1
+        options: dict[str, Any] = {"method": self.solver, "seed": self.seed, "n_jobs": self.n_jobs}
+        result = minimize_batch(A, B.T, self.loss, weights=weights, starts=starts, **options)
         found = np.asarray(result.x).T.astype(np.int8)
         least = GAIN * np.asarray(self.loss.value(Y))
         better = self.values(W, Y, found, H) < self.values(W, Y, X, H) - least
