@@ -41,7 +41,7 @@ def separated_codewords(n_classes: int, n_bits: int, seed: int = 0) -> Host:
         for k in range(n_classes):
             others = np.delete(C, k, axis=0)
             b, slope = np.full(len(others), aim), 2 * BALANCE * others.sum(axis=0)
-            options: dict[str, Any] = {"starts": STARTS, "seed": seed + sweep, "n_jobs": 1}
+            options: dict[str, Any] = {"method": "sweep", "starts": STARTS, "seed": seed + sweep, "n_jobs": 1}
             found = minimize(others, b, "squared", linear=slope, x0=C[k], **options)
             if found.fun < np.sum((others @ C[k] - b) ** 2) + slope @ C[k] - TINY:
                 C[k] = found.x
