@@ -21,10 +21,10 @@ _LAZY = {
     "Result": "dcra.result",
     "Status": "dcra.result",
 }
-_MODULES = {"apps", "engines", "io", "losses", "testing", "theory"}
+_MODULES = {"apps", "datasets", "engines", "io", "losses", "retrieval", "testing", "theory"}
 
 if TYPE_CHECKING:
-    from dcra import apps, engines, io, losses, testing, theory
+    from dcra import apps, datasets, engines, io, losses, retrieval, testing, theory
     from dcra.api import minimize, minimize_batch, solve
     from dcra.constraints import at_most, exactly
     from dcra.problem import Problem, Term
@@ -37,12 +37,14 @@ __all__ = [
     "Term",
     "apps",
     "at_most",
+    "datasets",
     "engines",
     "exactly",
     "io",
     "losses",
     "minimize",
     "minimize_batch",
+    "retrieval",
     "solve",
     "testing",
     "theory",

@@ -5,15 +5,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_LAZY = {"BinaryRegressor": "dcra.apps.regression", "OutlierReport": "dcra.apps._outliers"}
-_MODULES = {"compressed_sensing", "regression"}
+_LAZY = {
+    "BinaryRegressor": "dcra.apps.regression",
+    "OutlierReport": "dcra.apps._outliers",
+    "SupervisedHashing": "dcra.apps.hashing",
+}
+_MODULES = {"compressed_sensing", "hashing", "regression"}
 
 if TYPE_CHECKING:
-    from dcra.apps import compressed_sensing, regression
+    from dcra.apps import compressed_sensing, hashing, regression
     from dcra.apps._outliers import OutlierReport
+    from dcra.apps.hashing import SupervisedHashing
     from dcra.apps.regression import BinaryRegressor
 
-__all__ = ["BinaryRegressor", "OutlierReport", "compressed_sensing", "regression"]
+__all__ = [
+    "BinaryRegressor",
+    "OutlierReport",
+    "SupervisedHashing",
+    "compressed_sensing",
+    "hashing",
+    "regression",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,9 +11,10 @@ BENCHMARKS: dict[str, str] = {
     "table1": "dcra.bench.table1:Table1",
     "sensitivity": "dcra.bench.sensitivity:Sensitivity",
     "families": "dcra.bench.families:Families",
+    "bcs": "dcra.bench.bcs:BinaryCompressedSensing",
+    "hashing": "dcra.bench.hashing:Hashing",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
 }
-BENCHMARKS: dict[str, str] = {"bcs": "dcra.bench.bcs:BinaryCompressedSensing"}
 """'module:class' of each benchmark."""
 
 

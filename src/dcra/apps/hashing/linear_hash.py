@@ -1,0 +1,121 @@
+"""What all hashing estimators share: checked input, a feature map, a linear hash function for new samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dcra.apps.hashing.blocks import Host, Rows, is_dask, ordered, ranges
+from dcra.apps.hashing.features import MAP_ROWS, Features, feature_map, mapped
+from dcra.apps.hashing.ridge import signs
+from dcra.apps.hashing.targets import Table, label_table
+from dcra.portfolio import one_blas_thread
+
+MAX_BITS = 1024
+
+
+class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """sign(P'phi(x)), P from a subclass's `_learn`.
+
+    A subclass has the parameters n_bits, feature_map, n_anchors, sigma, random_state and n_jobs, and sets
+    codes_ and projection_.
+    """
+
+    n_bits: int
+    feature_map: Any
+    n_anchors: int
+    sigma: float
+    random_state: Any
+    n_jobs: int | None
+    codes_: Host
+    projection_: Host
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_labels()
+        tags.target_tags.two_d_labels = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn codes and hash function.
+
+        Parameters
+        ----------
+        X : (n, d) array, memory-mapped array or Dask array
+        y : (n,) array of classes or (n, c) array of 0 and 1
+        """
+        self._check_options()
+        rows = self._rows(X)
+        table = self._labels(y, rows.n)
+        seed, self._jobs = self._seed(), effective_n_jobs(self.n_jobs)
+        with one_blas_thread():
+            self._learn(self._features(rows, seed), table, seed)
+        self._n_features_out = self.n_bits
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Codes (n, n_bits) of -1 and 1, int8; of a Dask array, a Dask array."""
+        check_is_fitted(self)
+        if is_dask(X):
+            self._check_width(X)
+            columns = (X.chunks[0], (self.n_bits,))
+            return X.rechunk({1: -1}).map_blocks(self._encode, dtype=np.int8, chunks=columns)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = Rows(X)
+        with one_blas_thread():
+            parts = ordered(lambda lo, hi: self._encode(rows.read(lo, hi)), ranges(rows.n), self._jobs)
+            return np.concatenate(list(parts))
+
+    def _encode(self, block: Host) -> Host:
+        return signs(mapped(self.feature_map_, block) @ self.projection_)
+
+    def _learn(self, features: Features, table: Table | None, seed: int) -> None:
+        raise NotImplementedError
+
+    def _needs_labels(self) -> bool:
+        return True
+
+    def _labels(self, y: Any, n: int) -> Table | None:
+        if not self._needs_labels():
+            return None
+        classes, table = label_table(y, n)
+        if classes is not None:
+            self.classes_ = classes
+        return table
+
+    def _check_options(self) -> None:
+        whole = isinstance(self.n_bits, int | np.integer) and not isinstance(self.n_bits, bool)
+        if not whole or not 1 <= self.n_bits <= MAX_BITS:
+            raise ValueError(f"`n_bits` must be an integer in 1..{MAX_BITS}; got {self.n_bits!r}")
+
+    def _rows(self, X: Any) -> Rows:
+        if not is_dask(X):
+            return Rows(validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2))
+        if X.ndim != 2 or np.isnan(X.shape[0]):
+            raise ValueError(f"`X` must be a Dask array of known shape (n, d); got shape {X.shape}")
+        self.n_features_in_ = int(X.shape[1])
+        return Rows(X)
+
+    def _check_width(self, X: Any) -> None:
+        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[-1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+
+    def _features(self, rows: Rows, seed: int) -> Features:
+        transformer = feature_map(self.feature_map, self.n_anchors, self.sigma, seed)
+        chosen = np.random.default_rng(seed).permutation(rows.n)[:MAP_ROWS]
+        self.feature_map_ = transformer.fit(rows.sample(chosen))
+        return Features(rows, self.feature_map_, self._jobs)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))

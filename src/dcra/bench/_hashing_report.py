@@ -1,0 +1,140 @@
+"""Tables and figures of the hashing benchmark, from its rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dcra.bench.base import Row
+from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
+
+CODING = {"hash": "hash function for queries and database", "learned": "learned codes in the database"}
+RECALL = np.linspace(0, 1, 101).tolist()
+
+PROTOCOL = (
+    "Random queries (1,000; 2,000 of MIRFLICKR-25K); all other samples are training set and database. "
+    "Samples at equal distance rank in the order of the database. The mean over seeds is shown."
+)
+
+
+def sections(rows: Sequence[Row], sizes: Sequence[str], methods: Sequence[str]) -> list[Section]:
+    """Everything that can be shown of the rows at hand."""
+    cells = _Cells([row for row in rows if "map_hash" in row])
+    names = [m for m in methods if cells.has(method=m)]
+    sets = [s for s in sizes if cells.has(size=s)]
+    parts: list[Section] = [Text("Supervised hashing", [PROTOCOL])]
+    parts += [_table(cells, size, names) for size in sets]
+    for coding, words in CODING.items():
+        parts.append(_by_bits(cells, sets, names, f"map_{coding}", f"mAP, {words}"))
+        parts.append(_by_bits(cells, sets, names, f"ndcg20_{coding}", f"NDCG@20, {words}"))
+        parts += [_curves(cells, sets, names, coding, bits) for bits in (16, 32)]
+        parts.append(_depths(cells, sets, names, coding))
+    parts.append(_by_bits(cells, sets, names, "cpu", "CPU seconds of the fit", log=True))
+    return parts
+
+
+class _Cells:
+    """Rows by data set, bits and method."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.by: dict[tuple[str, int, str], list[Row]] = {}
+        for row in rows:
+            size, bits, _ = row["instance"].split("-")
+            self.by.setdefault((size, int(bits), row["method"]), []).append(row)
+
+    def has(self, size: str | None = None, method: str | None = None) -> bool:
+        return any(size in (None, s) and method in (None, m) for s, _, m in self.by)
+
+    @property
+    def bits(self) -> list[int]:
+        return sorted({bits for _, bits, _ in self.by})
+
+    def mean(self, size: str, bits: int, method: str, key: str) -> Any:
+        """The mean over seeds of a number or of a list of numbers; None where there is no row."""
+        rows = self.by.get((size, bits, method))
+        return None if not rows else np.mean([row[key] for row in rows], axis=0).tolist()
+
+    def difference(self, size: str, bits: int, method: str, key: str, best: str) -> str:
+        """Mean and standard error of the paired difference to `best`."""
+        ours = {row["seed"]: row[key] for row in self.by.get((size, bits, best), [])}
+        pairs = [row[key] - ours[row["seed"]] for row in self.by[size, bits, method] if row["seed"] in ours]
+        if len(pairs) < 2 or method == best:
+            return ""
+        return f"{np.mean(pairs):+.4f} ± {np.std(pairs, ddof=1) / np.sqrt(len(pairs)):.4f}"
+
+
+def _table(cells: _Cells, size: str, methods: Sequence[str]) -> Table:
+    columns = [
+        "bits",
+        "method",
+        "mAP hash",
+        "vs dcra",
+        "mAP learned",
+        "vs dcra ",
+        "ties averaged",
+        "objective",
+        "seconds",
+    ]
+    rows = []
+    for bits in cells.bits:
+        for method in methods:
+            if cells.mean(size, bits, method, "fun") is None:
+                continue
+            rows.append(
+                [
+                    bits,
+                    method,
+                    cells.mean(size, bits, method, "map_hash"),
+                    cells.difference(size, bits, method, "map_hash", "dcra"),
+                    cells.mean(size, bits, method, "map_learned"),
+                    cells.difference(size, bits, method, "map_learned", "dcra"),
+                    cells.mean(size, bits, method, "map_expected_hash"),
+                    cells.mean(size, bits, method, "fun"),
+                    cells.mean(size, bits, method, "wall"),
+                ]
+            )
+    caption = (
+        "mAP over the whole ranking: 'hash' codes queries and database by the hash function, 'learned' keeps "
+        "the learned codes in the database. 'vs dcra': mean paired difference over seeds, and its error. "
+        "'ties averaged': mAP hash, in the mean over orders of equal distances. Objective: min over W, w of "
+        "|Y - X W' - 1 w'|_1 + |W|^2/2 for the learned codes X. Seconds of the fit on one thread."
+    )
+    return Table(size, columns, rows, caption)
+
+
+def _by_bits(
+    cells: _Cells, sizes: Sequence[str], methods: Sequence[str], key: str, title: str, log: bool = False
+) -> Figure:
+    panels = []
+    for size in sizes:
+        series = [
+            Series(m, cells.bits, [cells.mean(size, bits, m, key) for bits in cells.bits]) for m in methods
+        ]
+        panels.append(Panel(size, "bits", title.split(",")[0], series, log_y=log))
+    return Figure(title, panels, f"{title}. {PROTOCOL}")
+
+
+def _curves(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding: str, bits: int) -> Figure:
+    panels = []
+    for size in sizes:
+        curves = {m: cells.mean(size, bits, m, f"curve_{coding}") for m in methods}
+        series = [Series(m, RECALL, curve) for m, curve in curves.items() if curve is not None]
+        panels.append(Panel(size, "recall", "precision", series))
+    title = f"Precision and recall, {bits} bits, {CODING[coding]}"
+    return Figure(title, panels, f"{title}: the best precision at this recall or beyond. {PROTOCOL}")
+
+
+def _depths(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding: str) -> Figure:
+    bits = 32 if 32 in cells.bits else max(cells.bits, default=32)
+    panels = []
+    for size in sizes:
+        series = []
+        for m in methods:
+            depths = cells.mean(size, bits, m, f"depths_{coding}")
+            if depths is not None:
+                series.append(Series(m, depths, cells.mean(size, bits, m, f"precision_{coding}")))
+        panels.append(Panel(size, "retrieved samples", "precision", series, log_x=True))
+    title = f"Precision among the first retrieved, {bits} bits, {CODING[coding]}"
+    return Figure(title, panels, f"{title}. {PROTOCOL}")

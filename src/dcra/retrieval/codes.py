@@ -1,0 +1,82 @@
+"""Codes of signs, packed eight to a byte."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Host = np.ndarray[Any, Any]
+
+WORD = 8
+"""Bytes that are compared at a time."""
+
+
+def pack(signs: Host) -> Host:
+    """Signs (n, r) in {-1,1} as bytes (n, ceil(r/8)): a set bit is +1, the bits of a last byte may be unused.
+
+    Examples
+    --------
+    >>> pack(np.array([[1, -1, 1], [-1, -1, 1]]))
+    array([[160],
+           [ 32]], dtype=uint8)
+    """
+    signs = np.asarray(signs)
+    if signs.ndim != 2:
+        raise ValueError(f"`signs` must have shape (n, r); got {signs.shape}")
+    up = signs == 1
+    if not np.all(up | (signs == -1)):
+        raise ValueError("`signs` must hold only -1 and 1")
+    return np.packbits(up, axis=1)
+
+
+def unpack(packed: Host, n_bits: int) -> Host:
+    """The signs (n, n_bits), as int8, that `pack` was given."""
+    packed = check_packed("packed", packed)
+    if not 0 < n_bits <= 8 * packed.shape[1]:
+        raise ValueError(
+            f"`n_bits` must lie in 1..{8 * packed.shape[1]} for codes of {packed.shape[1]} bytes; "
+            f"got {n_bits}"
+        )
+    bits = np.unpackbits(packed, axis=1, count=n_bits).astype(np.int8)
+    return 2 * bits - 1
+
+
+def hamming_distances(queries: Host, database: Host) -> Host:
+    """How many bits differ between packed codes (q, bytes) and (n, bytes): (q, n) of uint16."""
+    left, right = (words(codes) for codes in check_both(queries, database))
+    total = np.zeros((len(left), len(right)), np.uint16)
+    for w in range(left.shape[1]):
+        column = np.ascontiguousarray(right[:, w])
+        for i, word in enumerate(left[:, w]):
+            total[i] += np.bitwise_count(column ^ word)
+    return total
+
+
+def check_packed(name: str, codes: Any) -> Host:
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or codes.dtype != np.uint8:
+        raise TypeError(
+            f"`{name}` must be packed codes, uint8 of shape (n, bytes); got {codes.dtype} of shape "
+            f"{codes.shape}. Did you forget `pack`?"
+        )
+    return codes
+
+
+def check_both(queries: Any, database: Any) -> tuple[Host, Host]:
+    """Packed codes that can be compared, or an error."""
+    left, right = check_packed("queries", queries), check_packed("database", database)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(
+            f"`queries` and `database` must have codes of one length; "
+            f"got {left.shape[1]} and {right.shape[1]} bytes"
+        )
+    return left, right
+
+
+def words(packed: Host) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """The same bytes as 64-bit words, filled up with zeros."""
+    n, width = packed.shape
+    whole = np.zeros((n, -(-width // WORD) * WORD), np.uint8)
+    whole[:, :width] = packed
+    return whole.view(np.uint64)

@@ -1,0 +1,76 @@
+"""The nearest codes, exactly."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from dcra.messages import suggest
+from dcra.retrieval.codes import check_both, hamming_distances
+
+Host = np.ndarray[Any, Any]
+
+BACKENDS = ("auto", "faiss", "numpy")
+CHUNK = 64
+"""Queries whose distances are in memory at once."""
+
+
+def search(queries: Host, database: Host, k: int, *, backend: str = "auto") -> tuple[Host, Host]:
+    """The k nearest codes of each query, by Hamming distance; equal distances in the order of the database.
+
+    Parameters
+    ----------
+    queries, database : (q, bytes) and (n, bytes) arrays of uint8
+        From `pack`.
+    k : int
+    backend : {"auto", "faiss", "numpy"}
+        faiss's `IndexBinaryFlat` where it is installed; both give the same answer.
+
+    Returns
+    -------
+    distances, indices : (q, k) arrays of int32 and int64
+
+    Examples
+    --------
+    >>> codes = np.array([[0b1010], [0b1011], [0b0101]], np.uint8)
+    >>> search(codes[:1], codes, 2, backend="numpy")[1]
+    array([[0, 1]])
+    """
+    queries, database = check_both(queries, database)
+    if not 1 <= k <= len(database):
+        raise ValueError(f"`k` must lie in 1..{len(database)}, the size of `database`; got {k}")
+    if backend not in BACKENDS:
+        raise ValueError(suggest("backend", backend, BACKENDS))
+    if backend == "auto":
+        backend = "faiss" if find_spec("faiss") else "numpy"
+    return (_by_faiss if backend == "faiss" else _by_counting)(queries, database, k)
+
+
+def _by_faiss(queries: Host, database: Host, k: int) -> tuple[Host, Host]:
+    try:
+        import faiss
+    except ImportError as error:
+        raise ImportError("backend 'faiss' needs faiss: pip install 'dcra[hashing]'") from error
+    index: Any = faiss.IndexBinaryFlat(8 * database.shape[1])
+    index.use_heap = False  # the counting search keeps equal distances in order
+    index.add(np.ascontiguousarray(database))
+    distances, indices = index.search(np.ascontiguousarray(queries), k)
+    return distances, indices
+
+
+def _by_counting(queries: Host, database: Host, k: int) -> tuple[Host, Host]:
+    distances, indices = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.int64)
+    for lo in range(0, len(queries), CHUNK):
+        D = hamming_distances(queries[lo : lo + CHUNK], database)
+        order = ranking(D)[:, :k]
+        indices[lo : lo + CHUNK] = order
+        distances[lo : lo + CHUNK] = np.take_along_axis(D, order, axis=1)
+    return distances, indices
+
+
+def ranking(distances: Host) -> Host:
+    """Positions by distance, equal ones in order: a radix sort, on single bytes where they suffice."""
+    narrow = distances.astype(np.uint8) if distances.size and distances.max() < 256 else distances
+    return np.argsort(narrow, axis=1, kind="stable")
