@@ -50,6 +50,9 @@ def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan of method "auto" for a problem."""
     if enumerable(compiled, seconds_left):
         return Exhaust()
+    special = compiled.problem.plan(compiled, seconds_left)
+    if special is not None:
+        return special
     copy = COPY_SECONDS * compiled.work_per_pass
     if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
         return Portfolio(compiled)

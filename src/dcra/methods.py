@@ -27,6 +27,7 @@ METHODS: dict[str, str] = {
 NEEDS: dict[str, tuple[str, Callable[[Compiled], bool]]] = {
     "columns": ("A by columns", lambda compiled: compiled.has_columns),
     "table": ("losses known to the compiled loops and A on the host", lambda compiled: compiled.tabulated),
+    "clauses": ("clauses, as of dcra.apps.maxsat", lambda compiled: hasattr(compiled.problem, "clauses")),
     "small": ("at most 40 variables", lambda compiled: compiled.n <= 40),
 }
 

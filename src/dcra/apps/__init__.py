@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _LAZY = {"BinaryRegressor": "dcra.apps.regression", "OutlierReport": "dcra.apps._outliers"}
-_MODULES = {"regression"}
+_MODULES = {"maxsat", "mimo", "regression"}
 
 if TYPE_CHECKING:
-    from dcra.apps import regression
+    from dcra.apps import maxsat, mimo, regression
     from dcra.apps._outliers import OutlierReport
     from dcra.apps.regression import BinaryRegressor
 
-__all__ = ["BinaryRegressor", "OutlierReport", "regression"]
+__all__ = ["BinaryRegressor", "OutlierReport", "maxsat", "mimo", "regression"]
 
 
 def __getattr__(name: str) -> Any:
