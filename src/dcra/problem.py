@@ -131,7 +131,7 @@ class Problem:
         return all(term.loss.convex for term in self.terms)
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
-        """How method "auto" should search; None leaves it to the general plan. For special kinds of problem."""
+        """How method "auto" should search, for special kinds of problem; None: by the general plan."""
         return None
 
     def objective(self, x: Array) -> Any:

@@ -10,28 +10,23 @@ import math
 import numpy as np
 
 from .jit import inline, kernel
-from .rng import below, draw, uniform
-
-SAMPLES = 24  # improving variables compared before the best of them is taken
+from .rng import below, uniform
 
 
 @kernel
 def place(formula, walk):
-    """Counts, critical variables, changes and lists for the point walk.x."""
+    """Counts, critical variables, changes and the list of false hard clauses for the point walk.x."""
     for v in range(walk.x.size):
         walk.change[v] = 0.0
-        if walk.where.size:
-            walk.where[v] = -1
-    walk.sizes[0] = walk.sizes[1] = walk.sizes[2] = 0
     walk.total[0] = walk.total[1] = 0.0
-    for c in range(walk.count.size):
+    for c in range(walk.truths.size):
         count, critical = 0, 0
         for p in range(formula.ptr[c], formula.ptr[c + 1]):
             literal = formula.lit[p]
             if walk.x[literal >> 1] ^ (literal & 1):
                 count += 1
                 critical ^= literal >> 1
-        walk.count[c], walk.critical[c] = count, critical
+        walk.truths[c], walk.critical[c] = count, critical
         w = walk.weight[c]
         if count == 0:
             _enlist(formula, walk, c)
@@ -39,58 +34,29 @@ def place(formula, walk):
                 walk.change[formula.lit[p] >> 1] -= w
         elif count == 1:
             walk.change[critical] += w
-    if walk.where.size:
-        for v in range(walk.x.size):
-            _bump(walk, v, 0.0)
 
 
 @inline
 def _enlist(formula, walk, c):
     """Clause c is false now. total = [false hard clauses, cost of false soft ones]."""
-    hard = formula.hard[c]
-    if hard:
+    if formula.hard[c]:
+        at = np.int64(walk.total[0])
+        walk.broken[at] = c
+        walk.place[c] = at
         walk.total[0] += 1.0
     else:
         walk.total[1] += formula.cost[c]
-    if walk.place.size:
-        size = walk.sizes[1 + hard]
-        walk.broken[hard, size] = c
-        walk.place[c] = size
-        walk.sizes[1 + hard] = size + 1
 
 
 @inline
 def _delist(formula, walk, c):
-    hard = formula.hard[c]
-    if hard:
+    if formula.hard[c]:
         walk.total[0] -= 1.0
+        last = walk.broken[np.int64(walk.total[0])]
+        walk.broken[walk.place[c]] = last
+        walk.place[last] = walk.place[c]
     else:
         walk.total[1] -= formula.cost[c]
-    if walk.place.size:
-        size = walk.sizes[1 + hard] - 1
-        last = walk.broken[hard, size]
-        walk.broken[hard, walk.place[c]] = last
-        walk.place[last] = walk.place[c]
-        walk.sizes[1 + hard] = size
-
-
-@inline
-def _bump(walk, v, step):
-    """Add to the change of a flip, and keep the list of variables whose flip improves."""
-    walk.change[v] += step
-    if walk.where.size:
-        good = walk.change[v] < 0
-        at = walk.where[v]
-        if good and at < 0:
-            walk.where[v] = walk.sizes[0]
-            walk.good[walk.sizes[0]] = v
-            walk.sizes[0] += 1
-        elif not good and at >= 0:
-            walk.sizes[0] -= 1
-            last = walk.good[walk.sizes[0]]
-            walk.good[at] = last
-            walk.where[last] = at
-            walk.where[v] = -1
 
 
 @inline
@@ -101,29 +67,29 @@ def _flip(formula, walk, v):
     value = walk.x[v]
     for q in range(formula.occ_ptr[v], formula.occ_ptr[v + 1]):
         c = formula.occ[q] >> 1
-        count, w = walk.count[c], walk.weight[c]
+        count, w = walk.truths[c], walk.weight[c]
         if value ^ (formula.occ[q] & 1):
             if count == 0:
                 _delist(formula, walk, c)
                 for p in range(formula.ptr[c], formula.ptr[c + 1]):
-                    _bump(walk, formula.lit[p] >> 1, w)
-                _bump(walk, v, w)
+                    walk.change[formula.lit[p] >> 1] += w
+                walk.change[v] += w
                 work += formula.ptr[c + 1] - formula.ptr[c]
             elif count == 1:
-                _bump(walk, walk.critical[c], -w)
-            walk.count[c] = count + 1
+                walk.change[walk.critical[c]] -= w
+            walk.truths[c] = count + 1
             walk.critical[c] ^= v
         else:
             walk.critical[c] ^= v
-            walk.count[c] = count - 1
+            walk.truths[c] = count - 1
             if count == 1:
                 _enlist(formula, walk, c)
                 for p in range(formula.ptr[c], formula.ptr[c + 1]):
-                    _bump(walk, formula.lit[p] >> 1, -w)
-                _bump(walk, v, -w)
+                    walk.change[formula.lit[p] >> 1] -= w
+                walk.change[v] -= w
                 work += formula.ptr[c + 1] - formula.ptr[c]
             elif count == 2:
-                _bump(walk, walk.critical[c], w)
+                walk.change[walk.critical[c]] += w
     return work
 
 
@@ -163,69 +129,26 @@ def anneal_clauses(formula, walk, best_x, best, rng, temperatures):
 
 
 @kernel
-def walk_clauses(formula, walk, best_x, best, rng, moves, step, cap):
-    """Descend on the weights of the walk; where nothing improves, make false clauses heavier and go on.
+def walk_clauses(formula, walk, best_x, best, rng, moves, noise):
+    """Focused Metropolis search for a point at which all hard clauses are true, on the weights of the walk.
 
-    False hard clauses gain `step[c]` at every local minimum; soft ones only while no hard clause is false, up
-    to `cap[c]`. Returns the entries touched.
+    Each move takes a false hard clause and one of its variables at random, and flips it if that adds no
+    weight, or else, adding w, with probability exp(-w / noise). Ends early when no hard clause is false.
+    Returns the entries touched.
     """
     work = 0
     for _ in range(moves):
-        if walk.sizes[0] > 0:
-            v = _best_of_sample(walk, rng)
-        else:
-            _keep(walk, best_x, best)
-            hard = 1 if walk.sizes[2] > 0 else 0
-            size = walk.sizes[1 + hard]
-            if size == 0:
-                return -work - 1  # nothing is false: there is no better point
-            work += _reweigh(formula, walk, hard, step, cap)
-            v = _from_clause(formula, walk, walk.broken[hard, below(rng, size)], rng)
-        work += _flip(formula, walk, v) + SAMPLES
-        if walk.sizes[2] == 0:
-            _keep(walk, best_x, best)
+        if walk.total[0] == 0:
+            break
+        c = walk.broken[below(rng, walk.total[0])]
+        v = formula.lit[formula.ptr[c] + below(rng, formula.ptr[c + 1] - formula.ptr[c])] >> 1
+        work += 1
+        rise = walk.change[v]
+        if rise <= 0 or uniform(rng) < math.exp(-rise / noise):
+            work += _flip(formula, walk, v)
+            if walk.total[0] < best[0]:
+                _keep(walk, best_x, best)
     return work
-
-
-@inline
-def _best_of_sample(walk, rng):
-    size = walk.sizes[0]
-    best = walk.good[below(rng, size)]
-    if size > 1:
-        for k in range(min(size, SAMPLES)):
-            v = walk.good[k] if size <= SAMPLES else walk.good[below(rng, size)]
-            older = walk.change[v] == walk.change[best] and (draw(rng) >> np.uint64(63)) > 0
-            if walk.change[v] < walk.change[best] or older:
-                best = v
-    return best
-
-
-@inline
-def _reweigh(formula, walk, hard, step, cap):
-    work = 0
-    for k in range(walk.sizes[1 + hard]):
-        c = walk.broken[hard, k]
-        gain = step[c]
-        if walk.weight[c] + gain > cap[c]:
-            continue
-        walk.weight[c] += gain
-        for p in range(formula.ptr[c], formula.ptr[c + 1]):
-            _bump(walk, formula.lit[p] >> 1, -gain)
-        work += formula.ptr[c + 1] - formula.ptr[c]
-    return work
-
-
-@inline
-def _from_clause(formula, walk, c, rng):
-    """The variable of clause c whose flip costs least; ties are broken at random."""
-    lo, size = formula.ptr[c], formula.ptr[c + 1] - formula.ptr[c]
-    shift = below(rng, size)
-    best = formula.lit[lo + shift] >> 1
-    for k in range(1, size):
-        v = formula.lit[lo + (shift + k) % size] >> 1
-        if walk.change[v] < walk.change[best]:
-            best = v
-    return best
 
 
 @kernel

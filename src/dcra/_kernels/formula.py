@@ -28,24 +28,20 @@ class Formula(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """A point and what is known about its flips; sizes counts `good` and the two rows of `broken`.
+    """A point and what is known about its flips.
 
-    x (n,) uint8, count and critical (m,): true literals, and the exclusive or of their variables
+    x (n,) uint8, truths and critical (m,): true literals, and the exclusive or of their variables
     weight (m,), change (n,): the weights searched on, and what a flip adds to the weight of false clauses
     total (2,): false hard clauses, cost of the false soft ones
-    good, where (n,); broken (2, m), place (m,): improving variables, false clauses (soft, hard) and their
-    places in these lists; all empty for searches that need no lists
+    broken, place (m,): the false hard clauses, and the place of each in that list
     """
 
     x: Array
-    count: Array
+    truths: Array
     critical: Array
     weight: Array
     change: Array
     total: Array
-    sizes: Array
-    good: Array
-    where: Array
     broken: Array
     place: Array
 
@@ -72,20 +68,16 @@ def formula(ptr: Array, literals: Array, n: int, cost: Array, hard: Array) -> Fo
     )
 
 
-def walk(f: Formula, x: Array, weight: Array, lists: bool) -> Walk:
+def walk(f: Formula, x: Array, weight: Array) -> Walk:
     """An empty walk at x, to be filled by `clauses.place`."""
-    n, m = f.occ_ptr.size - 1, f.hard.size
-    listed_n, listed_m = (n, m) if lists else (0, 0)
+    m = f.hard.size
     return Walk(
         x=x.astype(np.uint8),
-        count=np.zeros(m, np.int32),
+        truths=np.zeros(m, np.int32),
         critical=np.zeros(m, np.int32),
         weight=weight.astype(np.float64),
-        change=np.zeros(n),
+        change=np.zeros(x.size),
         total=np.zeros(2),
-        sizes=np.zeros(3, np.int64),
-        good=np.zeros(listed_n, np.int32),
-        where=np.zeros(listed_n, np.int32),
-        broken=np.zeros((2, listed_m), np.int32),
-        place=np.zeros(listed_m, np.int32),
+        broken=np.zeros(m, np.int32),
+        place=np.zeros(m, np.int32),
     )

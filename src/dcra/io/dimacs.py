@@ -29,6 +29,8 @@ from dcra.problem import Problem
 HARD = -1
 """Stands for h among the numbers: no weight is negative."""
 
+PACKERS = {".gz": gzip.compress, ".xz": lzma.compress}
+
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 Ints = NDArray[np.int64]
@@ -61,8 +63,8 @@ def write(path: Path, problem: Problem) -> None:
         raise ValueError(f"{path}: weights in a .wcnf file must be integers; scale and round them")
     text = _text(clauses, weighted).encode()
     name = path.name.lower()
-    packed = gzip.compress(text) if name.endswith(".gz") else lzma.compress(text) if name.endswith(".xz") else text
-    path.write_bytes(packed)
+    pack = next((pack for ending, pack in PACKERS.items() if name.endswith(ending)), bytes)
+    path.write_bytes(pack(text))
 
 
 def parse(data: bytes, weighted: bool) -> Clauses:
@@ -173,7 +175,9 @@ def _diagnose(data: bytes, header: Header) -> NoReturn:
         for place, word in enumerate(body):
             value = _integer(word, line)
             if value == 0 and place < len(body) - 1:
-                raise ValueError(f"line {line}: literal 0 inside a clause; 0 only ends one, at the end of a line")
+                raise ValueError(
+                    f"line {line}: literal 0 inside a clause; 0 only ends one, at the end of a line"
+                )
             if header.n is not None and abs(value) > header.n:
                 raise ValueError(f"line {line}: variable {abs(value)} is beyond the {header.n} of the header")
             count += value == 0

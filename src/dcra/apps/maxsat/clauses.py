@@ -69,7 +69,9 @@ class Clauses:
         lists = soft + firm
         given = np.ones(len(soft), np.int64) if weights is None else np.asarray(weights)
         if given.shape != (len(soft),):
-            raise ValueError(f"`weights` must have shape ({len(soft)},), one per soft clause; got {given.shape}")
+            raise ValueError(
+                f"`weights` must have shape ({len(soft)},), one per soft clause; got {given.shape}"
+            )
         flat = np.asarray([literal for c in lists for literal in c])
         if flat.size and flat.dtype.kind not in "iu":
             raise TypeError(f"`clauses` must hold integers, +v or -v; got {flat.dtype}")
@@ -83,7 +85,7 @@ class Clauses:
     def from_arrays(
         cls, n: int | None, ptr: Ints, literals: Ints, weight: NDArray[Any], hard: NDArray[np.bool_]
     ) -> Clauses:
-        """From flat arrays, checked and put in order: literals of a clause by variable, without repetition."""
+        """From flat arrays, checked and put in order: literals by variable, without repetition."""
         largest = int(np.max(np.abs(literals), initial=0))
         n = max(largest, 1) if n is None else int(n)
         if np.any(literals == 0):

@@ -1,4 +1,4 @@
-"""What method "auto" does with clauses: runs of growing length, and with hard clauses of two kinds in turn."""
+"""What method "auto" does with clauses: annealing of growing length, repaired where hard clauses fail."""
 
 from __future__ import annotations
 
@@ -6,59 +6,64 @@ import numpy as np
 
 from dcra._kernels import loading
 from dcra.apps.maxsat.clauses import Clauses
-from dcra.apps.maxsat.search import ClauseAnneal, ClauseState, ClauseWalk
+from dcra.apps.maxsat.search import AnnealClauses, ClauseAnneal, ClauseWalk
 from dcra.engines.base import Engine
+from dcra.engines.polished import Polished, PolishedState
 from dcra.portfolio import Outcome, Search, Task, next_starts
 
-FIRST_PASSES, FIRST_MOVES = 100, 2_000
-"""Length of the first runs of a timed search."""
+FIRST_PASSES = 100
+"""Passes of the first run of a timed search; every later one may be twice as long as the one before."""
 
-COUNTED_PASSES, COUNTED_MOVES = 2_000, 200_000
-"""Length of all runs when starts are counted instead of seconds."""
+COUNTED_PASSES = 2_000
+"""Passes of all runs when starts are counted instead of seconds."""
 
 FULL_SHARE = 1 / 8
 """Share of a timed search that one run may take."""
 
-MOST = 50_000_000
+MOST_PASSES = 50_000_000
+MOVES_PER_CLAUSE = 200
+"""Length of a repair."""
+
+LEAST, MOST = 1.0, 1000.0
+HEAVIER, LIGHTER = 2.0, 0.85
+"""Hard clauses become heavier after a run that left some of them false, and lighter after others."""
 
 
 class ClausePlan:
-    """Annealing runs; where there are hard clauses every other run is a walk with growing weights."""
+    """Annealing; hard clauses weigh as much as turns out to be needed, and what stays false is repaired."""
 
     exact = False
 
     def __init__(self, clauses: Clauses) -> None:
         self.partial = bool(clauses.hard.any())
-        self.passes, self.moves = float(FIRST_PASSES), float(FIRST_MOVES)
-        self.rates: dict[str, float] = {}  # steps per second and worker
+        self.repair = ClauseWalk(MOVES_PER_CLAUSE * max(1000, int(np.count_nonzero(clauses.hard))))
+        self.passes = float(FIRST_PASSES)
+        self.hard_share = 1.5
+        self.rate: float | None = None  # passes per second and worker
 
     def next(self, search: Search) -> Task | None:
         if search.starts_left <= 0:
             return None
-        walk = self.partial and search.started % 2 == 0
-        return Task(self._walk(search) if walk else self._anneal(search), next_starts(search, 1))
+        first = search.started == 0
+        starts = next_starts(search, 1)
+        if not self.partial:
+            return Task(self._anneal(search), starts)
+        return Task(self.repair if first else Polished(self._anneal(search), self.repair), starts)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        if isinstance(outcome.state, ClauseState) and outcome.state.steps:
-            self.rates[task.engine.name] = outcome.state.steps / max(outcome.seconds, 1e-6)
+        state = outcome.state.first if isinstance(outcome.state, PolishedState) else outcome.state
+        if isinstance(state, AnnealClauses):
+            self.rate = state.steps / max(outcome.seconds, 1e-6)
+            factor = HEAVIER if state.broken else LIGHTER
+            self.hard_share = float(np.clip(self.hard_share * factor, LEAST, MOST))
         loading.remember()
 
-    def _walk(self, search: Search) -> Engine:
-        if search.limits.time_limit is None:
-            return ClauseWalk(COUNTED_MOVES)
-        moves, self.moves = self._within(search, ClauseWalk.name, self.moves), 2 * self.moves
-        return ClauseWalk(moves)
-
     def _anneal(self, search: Search) -> Engine:
-        if search.limits.time_limit is None:
-            return ClauseAnneal(COUNTED_PASSES)
-        passes, self.passes = self._within(search, ClauseAnneal.name, self.passes), 2 * self.passes
-        return ClauseAnneal(passes)
-
-    def _within(self, search: Search, name: str, steps: float) -> int:
-        """At most a share of the whole time, and what is left of it."""
-        rate, limit = self.rates.get(name), search.limits.time_limit
-        if rate is not None and limit is not None:
+        limit = search.limits.time_limit
+        if limit is None:
+            return ClauseAnneal(COUNTED_PASSES, hard_share=self.hard_share)
+        passes, self.passes = self.passes, 2 * self.passes
+        if self.rate is not None:
             share = FULL_SHARE * search.limits.n_jobs * limit
-            steps = min(steps, rate * min(share, max(search.seconds_left, 0.0)))
-        return int(np.clip(steps, 1, MOST))
+            passes = min(passes, self.rate * min(share, max(search.seconds_left, 0.0)))
+        return ClauseAnneal(int(np.clip(passes, 1, MOST_PASSES)), hard_share=self.hard_share)

@@ -38,14 +38,15 @@ class ClauseProblem(Problem):
     @cached_property
     def formula(self) -> Formula:
         """The clauses as the compiled loops see them."""
-        from dcra.apps.maxsat.search import build_formula
+        from dcra.apps.maxsat.scales import build_formula
 
         return build_formula(self.clauses)
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
         from dcra.apps.maxsat.plan import ClausePlan
 
-        return ClausePlan(self.clauses) if compiled.loops else None
+        searchable = compiled.loops and self.formula.hard.size > 0
+        return ClausePlan(self.clauses) if searchable else None
 
 
 class Quadratic(NamedTuple):
@@ -65,7 +66,9 @@ def _hinge(clauses: Clauses, rows: NDArray[np.bool_], weight: Host) -> Term:
     literals = clauses.literals[inside]
     ptr = np.concatenate([[0], np.cumsum(lengths[rows])])
     signs = np.sign(literals)
-    A = sparse.csr_array((-signs.astype(np.float64), np.abs(literals) - 1, ptr), shape=(ptr.size - 1, clauses.n))
+    A = sparse.csr_array(
+        (-signs.astype(np.float64), np.abs(literals) - 1, ptr), shape=(ptr.size - 1, clauses.n)
+    )
     negated = np.concatenate([[0], np.cumsum(signs < 0)])
     b = (negated[ptr[1:]] - negated[ptr[:-1]]) - 1.0
     w = weight[rows].astype(np.float64)

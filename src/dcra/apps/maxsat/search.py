@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dcra._kernels.formula import Formula, formula, walk
+from dcra._kernels.formula import Formula, walk
 from dcra._kernels.seed import state as random_state
 from dcra.apps.maxsat.clauses import Clauses
+from dcra.apps.maxsat.scales import LIGHT_SHARE, empty_cost, lightest, penalties, typical_change
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.polish.points import initial_spins
@@ -31,11 +32,14 @@ class ClauseAnneal(Engine):
     hot, cold : float
         First and last temperature, in units of what a flip typically changes at a random point. The last
         is lower where light clauses would not feel it.
+    hard_share : float
+        Weight of a hard clause, over the heaviest load of soft clauses that one of its variables carries.
     """
 
     passes: int = 2000
     hot: float = 0.25
     cold: float = 0.07
+    hard_share: float = 1.5
 
     name: ClassVar[str] = "clause-anneal"
     needs: ClassVar[frozenset[str]] = NEEDS
@@ -52,15 +56,18 @@ class ClauseAnneal(Engine):
 
 @dataclass(frozen=True)
 class ClauseWalk(Engine):
-    """Descent that makes false clauses heavier wherever nothing improves.
+    """Focused search for a point at which all hard clauses are true; soft ones do not count.
 
     Parameters
     ----------
     moves : int
-        Flips of one start.
+        Proposals of one start.
+    noise : float
+        A flip that makes k more hard clauses false is taken with probability exp(-k / noise).
     """
 
-    moves: int = 200_000
+    moves: int = 1_000_000
+    noise: float = 1.0
 
     name: ClassVar[str] = "clause-walk"
     needs: ClassVar[frozenset[str]] = NEEDS
@@ -68,6 +75,8 @@ class ClauseWalk(Engine):
     def __post_init__(self) -> None:
         if self.moves < 1:
             raise ValueError(f"`moves` must be at least 1; got {self.moves}")
+        if not self.noise > 0:
+            raise ValueError(f"`noise` must be positive; got {self.noise!r}")
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         return WalkClauses(self, compiled, starts)
@@ -75,8 +84,6 @@ class ClauseWalk(Engine):
 
 class ClauseState(State):
     """One start after another; `best` is [false hard clauses, cost] of `best_x`."""
-
-    lists: ClassVar[bool]
 
     def __init__(self, compiled: Compiled, starts: Starts, weight: NDArray[Any]) -> None:
         from dcra._kernels.clauses import place
@@ -100,7 +107,7 @@ class ClauseState(State):
         x = (self.out[self.current] > 0).astype(np.uint8)
         if self.starts.points is None and self.clauses.hard.any():
             self._follow_units(x)
-        self.walk = walk(self.formula, x, self.weight, self.lists)
+        self.walk = walk(self.formula, x, self.weight)
         self.place(self.formula, self.walk)
         self.best_x, self.best = x.copy(), self.walk.total.copy()
         self._work += 2.0 * self.formula.lit.size
@@ -130,6 +137,11 @@ class ClauseState(State):
             self._next_start()
 
     @property
+    def broken(self) -> bool:
+        """Whether hard clauses are false in the answer of the last start."""
+        return bool(self.best[0] > 0)
+
+    @property
     def pace(self) -> float:
         """Entries that a step has touched so far, in the mean."""
         return max(1.0, self._work / self._steps) if self._steps else 2.0 * self.compiled.work_per_pass
@@ -154,14 +166,12 @@ class ClauseState(State):
 
 
 class AnnealClauses(ClauseState):
-    lists = False
-
     def __init__(self, engine: ClauseAnneal, compiled: Compiled, starts: Starts) -> None:
-        clauses, built = parts(compiled)
-        weight = penalties(clauses, built)
-        unit = typical_change(built, weight)
-        cold = min(engine.cold * unit, LIGHT_SHARE * lightest(built))
-        self.temperatures = np.geomspace(engine.hot * unit, cold, engine.passes)
+        _, built = parts(compiled)
+        weight = penalties(built, engine.hard_share)
+        cold = min(engine.cold * typical_change(built, built.cost), LIGHT_SHARE * lightest(built))
+        hot = engine.hot * typical_change(built, weight)
+        self.temperatures = np.geomspace(max(hot, cold), cold, engine.passes)
         super().__init__(compiled, starts, weight)
 
     def search(self, work: int) -> bool:
@@ -176,82 +186,22 @@ class AnnealClauses(ClauseState):
 
 
 class WalkClauses(ClauseState):
-    lists = True
-
     def __init__(self, engine: ClauseWalk, compiled: Compiled, starts: Starts) -> None:
-        self.moves = engine.moves
-        _, built = parts(compiled)
-        hard = built.hard > 0
-        soft_mean = float(built.cost[~hard].mean()) if not hard.all() else 1.0
-        self.step = np.where(hard, HARD_STEP, built.cost / soft_mean)
-        self.cap = np.where(hard, np.inf, SOFT_CAP * self.step)
-        super().__init__(compiled, starts, np.where(hard, 1.0, 0.0))
+        self.engine = engine
+        super().__init__(compiled, starts, parts(compiled)[1].hard.astype(np.float64))
 
     def search(self, work: int) -> bool:
         from dcra._kernels.clauses import walk_clauses
 
-        count = int(min(self.moves - self.done_steps, max(1.0, work / self.pace)))
+        count = int(min(self.engine.moves - self.done_steps, max(1.0, work / self.pace)))
         point = (self.formula, self.walk, self.best_x, self.best, self.rng)
-        done = walk_clauses(*point, count, self.step, self.cap)
-        self._work += abs(done)
+        self._work += walk_clauses(*point, count, self.engine.noise)
         self._steps += count
         self.done_steps += count
-        return bool(self.done_steps >= self.moves) or done < 0
-
-
-HARD_STEP, SOFT_CAP = 3.0, 100.0
-"""What a false hard clause gains at a local minimum, where a soft one of mean weight gains 1 up to the cap."""
-
-HARD_SHARE = 1.5
-"""Weight of a hard clause in annealing, over the heaviest soft load of its variables."""
-
-
-LIGHT_SHARE = 0.25
-"""The last temperature is at most this share of a light clause's weight."""
+        return bool(self.done_steps >= self.engine.moves or self.best[0] == 0)
 
 
 def parts(compiled: Compiled) -> tuple[Clauses, Formula]:
     """The clauses of a problem, and their arrays for the loops; built once."""
     problem: Any = compiled.problem
     return problem.clauses, problem.formula
-
-
-def build_formula(clauses: Clauses) -> Formula:
-    """The clauses that have literals, for the loops."""
-    some = clauses.lengths > 0
-    ptr = np.concatenate([[0], np.cumsum(clauses.lengths[some])])
-    return formula(ptr, clauses.literals, clauses.n, clauses.weight[some], clauses.hard[some])
-
-
-def empty_cost(clauses: Clauses) -> float:
-    """What clauses without literals cost at every point."""
-    empty = clauses.lengths == 0
-    firm = np.count_nonzero(clauses.hard & empty)
-    return float(clauses.weight[empty].sum()) + float(firm) * clauses.top
-
-
-def penalties(clauses: Clauses, f: Formula) -> NDArray[Any]:
-    """Weights to anneal on: a hard clause outweighs what any of its variables could gain by breaking it."""
-    hard = f.hard > 0
-    if not hard.any():
-        return f.cost
-    m, n = f.hard.size, f.occ_ptr.size - 1
-    clause = np.repeat(np.arange(m), np.diff(f.ptr))
-    load = np.bincount(f.lit >> 1, weights=f.cost[clause], minlength=n)
-    heaviest = np.maximum.reduceat(load[f.lit >> 1], f.ptr[:-1])
-    return np.where(hard, HARD_SHARE * np.maximum(heaviest, f.cost.max() or 1.0), f.cost)
-
-
-def typical_change(f: Formula, weight: NDArray[Any]) -> float:
-    """Root mean square of what a flip changes at random points: clauses of k literals count with 2^(1-k)."""
-    lengths = np.diff(f.ptr)
-    n = f.occ_ptr.size - 1
-    share = np.where(f.hard > 0, 0.0, weight**2) * np.exp2(1.0 - lengths) * lengths
-    soft = float(share.sum()) / n
-    return float(np.sqrt(soft if soft > 0 else np.mean(weight**2))) or 1.0
-
-
-def lightest(f: Formula) -> float:
-    """A light soft clause: nine of ten weigh as much or more."""
-    soft = f.cost[f.hard == 0]
-    return float(np.quantile(soft, 0.1)) if soft.size else 1.0

@@ -1,0 +1,83 @@
+"""Levels behind a triangular matrix: |y - Hs|^2 = |z - R u|^2 + constant, columns in a good order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcra.apps.mimo.constellations import Constellation
+from dcra.apps.mimo.model import Received
+
+Host = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Triangular:
+    """R (n, n) upper triangular, targets z of the frames, unknowns of q levels in the order `order`.
+
+    `spins` says that the unknowns are natural-binary spins instead of levels.
+    """
+
+    R: Host
+    Z: Host
+    order: Host
+    q: int
+    constellation: Constellation
+    spins: bool
+
+    @property
+    def n(self) -> int:
+        return len(self.order)
+
+    def target(self, frame: int) -> Host:
+        return np.ascontiguousarray(self.Z[frame])
+
+    def encode(self, levels: Host) -> Host:
+        """Unknowns in search order."""
+        unknowns = self.constellation.spins(levels) if self.spins else levels
+        return np.ascontiguousarray(unknowns[..., self.order])
+
+    def decode(self, u: Host) -> Host:
+        out = np.empty_like(u)
+        out[..., self.order] = u
+        return self.constellation.from_spins(out) if self.spins else out
+
+
+def triangular(model: Received) -> Triangular | None:
+    """The triangular form of a model; of its spins, made regular, where there are fewer rows than levels.
+
+    Adding t I to the Gram matrix of spins adds the constant t n to the loss. None where that fails, too.
+    """
+    kind = model.constellation
+    A, Y = model.real_channel, model.real_y
+    spins = A.shape[0] < A.shape[1] or np.linalg.cond(A) > 1e7
+    if spins:
+        A = model.spin_channel
+        extra = np.sqrt(1e-2 * np.mean(np.sum(A**2, axis=0))) * np.eye(A.shape[1])
+        A = np.vstack([A, extra])
+        Y = np.hstack([Y, np.zeros((len(Y), A.shape[1]))])
+    if not np.all(np.isfinite(A)):
+        return None
+    order = sorted_columns(A)
+    Q, R = np.linalg.qr(A[:, order])
+    signs = np.where(np.diag(R) < 0, -1.0, 1.0)
+    R = signs[:, None] * R
+    if np.any(np.diag(R) <= 1e-9 * np.abs(R).max()):
+        return None
+    Z = (Y @ Q) * signs
+    return Triangular(np.ascontiguousarray(R), Z, order, 2 if spins else kind.q, kind, spins)
+
+
+def sorted_columns(A: Host) -> Host:
+    """What is left of the columns smallest first, so that the last, decided first, are the strongest."""
+    rest, left, order = A.copy(), list(range(A.shape[1])), []
+    for _ in range(A.shape[1]):
+        norms = np.sum(rest[:, left] ** 2, axis=0)
+        j = left.pop(int(np.argmin(norms)))
+        order.append(j)
+        direction = rest[:, j] / (np.linalg.norm(rest[:, j]) or 1.0)
+        rest[:, left] -= np.outer(direction, direction @ rest[:, left])
+    return np.asarray(order)
