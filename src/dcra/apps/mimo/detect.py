@@ -112,6 +112,7 @@ def detect(
     jobs = n_jobs or default_jobs()
     effort = effort_for(model.n, len(model.y))
     if squared:
+        _ = model.working  # the Gram matrix may use all threads, what follows has its own
         with one_blas_thread():
             form = tree_form(model)
             levels = least_squares(model, form, effort, chosen, jobs)

@@ -13,6 +13,9 @@ from dcra.apps.mimo.constellations import Constellation, constellation_of
 
 Host = NDArray[Any]
 
+LARGE = 512
+"""Beyond this many levels the search runs in float32."""
+
 
 @dataclass(frozen=True, eq=False)
 class Received:
@@ -31,12 +34,7 @@ class Received:
     @cached_property
     def G(self) -> Host:
         """A'A (n, n) for the real channel A that maps levels to the received parts."""
-        C = self.H.conj().T @ self.H
-        scale = self.constellation.scale**2
-        if self.constellation.parts == 1:
-            return np.ascontiguousarray(scale * C.real)
-        re, im = scale * C.real, scale * C.imag
-        return np.block([[re, -im], [im, re]])
+        return gram(self.H, self.constellation)
 
     @cached_property
     def h(self) -> Host:
@@ -44,6 +42,13 @@ class Received:
         c = self.constellation.scale * (self.y @ self.H.conj())
         parts = (c.real,) if self.constellation.parts == 1 else (c.real, c.imag)
         return np.concatenate(parts, axis=-1)
+
+    @cached_property
+    def working(self) -> tuple[Host, Host]:
+        """G and h in the float type of the search: float32 for large systems."""
+        if self.n <= LARGE:
+            return self.G, np.ascontiguousarray(self.h)
+        return gram(self.H.astype(np.complex64), self.constellation), self.h.astype(np.float32)
 
     @cached_property
     def real_channel(self) -> Host:
@@ -77,6 +82,17 @@ class Received:
         spare = 1 - self.H.shape[1] / self.H.shape[0]
         power = float(np.mean(np.abs(self.y) ** 2))
         return max(left / spare if spare > 0.05 else 0.0, 0.05 * power, np.finfo(float).tiny)
+
+
+def gram(H: Host, kind: Constellation) -> Host:
+    """The real Gram matrix of a channel, in the precision of H; half of the work of a product."""
+    from scipy.linalg.blas import get_blas_funcs
+
+    upper = np.triu(get_blas_funcs("herk", (H,))(kind.scale**2, np.asfortranarray(H), trans=2))
+    C = upper + np.triu(upper, 1).conj().T
+    if kind.parts == 1:
+        return np.ascontiguousarray(C.real)
+    return np.block([[C.real, -C.imag], [C.imag, C.real]])
 
 
 def received(H: Any, y: Any, constellation: str | Constellation, noise: Any) -> tuple[Received, bool]:

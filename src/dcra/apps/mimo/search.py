@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcra.apps.mimo.model import Received
-from dcra.apps.mimo.tree import breadth_first
+from dcra.apps.mimo.model import LARGE, Received
+from dcra.apps.mimo.parallel import spread
+from dcra.apps.mimo.tree import k_best_levels, sphere_levels
 from dcra.apps.mimo.triangular import Triangular, triangular
-from dcra.many import Stop, in_parallel
 
 Host = NDArray[Any]
 
 HOT, COLD = 3.0, 0.15
 """First and last temperature of annealing, in units of the noise variance: at 1 the posterior is sampled."""
 
-SMALL, LARGE = 64, 512
-"""Up to SMALL levels a frame there are many starts; beyond LARGE the loops run in float32."""
+SMALL = 64
+"""Up to this many levels a frame there are tree searches, and more starts."""
 
 EXACT_SPINS = 24
 """Up to this many spins the sphere search is never cut short."""
 
-KEPT = 16
+KEPT = 64
 """Branches kept in the tree search that gives first points."""
 
-NODES = 4_000
+NODES = 8_000
 """Nodes that the sphere search may visit otherwise, to prove an answer."""
 
 
@@ -42,7 +41,7 @@ class Effort(NamedTuple):
 def effort_for(n: int, frames: int) -> Effort:
     """More starts where frames are small; more passes where they are large."""
     if n <= SMALL:
-        return Effort(8 if frames <= 64 else 4, 150, 400)
+        return Effort(8 if frames <= 64 else 3, 100, 400)
     return Effort(4, 400, 600) if n <= LARGE else Effort(2, 600, 400)
 
 
@@ -51,16 +50,17 @@ def tree_form(model: Received) -> Triangular | None:
     return triangular(model) if model.n <= SMALL else None
 
 
-def first_points(model: Received, form: Triangular | None) -> Host:
+def first_points(model: Received, form: Triangular | None, n_jobs: int) -> Host:
     """Where the first start of each frame begins: tree search where quick, else the matched filter."""
     if form is not None:
-        return breadth_first(form, KEPT)
-    return model.constellation.nearest(model.h / np.maximum(np.diag(model.G), np.finfo(float).tiny))
+        return k_best_levels(form, KEPT, n_jobs)
+    G, h = model.working
+    return model.constellation.nearest(h / np.maximum(np.diag(G), np.finfo(G.dtype).tiny))
 
 
 def temperatures(model: Received, passes: int) -> Host:
     """From where levels move freely to well below the noise."""
-    noise, step = model.noise_or_guess, float(np.mean(np.diag(model.G)))
+    noise, step = model.noise_or_guess, float(np.mean(np.diag(model.working[0])))
     hot = max(HOT * noise, step)
     return np.asarray(np.geomspace(hot, min(COLD * noise, 0.05 * hot), passes))
 
@@ -69,10 +69,10 @@ def least_squares(model: Received, form: Triangular | None, effort: Effort, seed
     """Levels (k, n) with small |y - Hs|^2: the best of several annealed starts for each frame."""
     from dcra._kernels.lattice import search_levels
 
-    G, h = _working(model)
+    G, h = model.working
     k, n = h.shape
     U = np.zeros((k * effort.starts, n), G.dtype)
-    U[:: effort.starts] = first_points(model, form)
+    U[:: effort.starts] = first_points(model, form, n_jobs)
     F = np.empty(len(U))
     ladder = temperatures(model, effort.passes)
     q = model.constellation.q
@@ -81,39 +81,25 @@ def least_squares(model: Received, form: Triangular | None, effort: Effort, seed
         scratch = (*(np.empty(n, G.dtype) for _ in range(3)), np.empty(4, np.uint64))
         search_levels(G, h, lo, hi, q, effort.starts, np.uint64(seed), ladder, U, F, scratch)
 
-    _spread(work, len(U), n_jobs)
+    spread(work, len(U), n_jobs)
     best = np.argmin(F.reshape(k, effort.starts), axis=1)
     return U.reshape(k, effort.starts, n)[np.arange(k), best].astype(np.float64)
 
 
 def proven(model: Received, form: Triangular | None, levels: Host, n_jobs: int) -> tuple[Host, Host]:
     """Better levels where the sphere search finds any, and for which frames it went to its end."""
-    from dcra._kernels.lattice import sphere
-
     if form is None:
         return levels, np.zeros(len(levels), bool)
     spins = model.n * model.constellation.digits
     most = NODES if spins > EXACT_SPINS else 2 ** (EXACT_SPINS + 4)
-    out, sure = levels.copy(), np.zeros(len(levels), bool)
-
-    def work(lo: int, hi: int) -> None:
-        part, level, step, u = np.empty(form.n + 1), *(np.empty(form.n) for _ in range(3))
-        for f in range(lo, hi):
-            z, best = form.target(f), form.encode(levels[f])
-            radius = float(np.sum((z - form.R @ best) ** 2)) * (1 + 1e-9)
-            _, nodes = sphere(form.R, z, form.q, u, best, radius, most, part, level, step)
-            out[f], sure[f] = form.decode(best), nodes <= most
-
-    _spread(work, len(levels), n_jobs)
-    better = model.objective(out) <= model.objective(levels)
-    return np.where(better[:, None], out, levels), sure
+    return sphere_levels(form, levels, most, n_jobs)
 
 
 def marginals(model: Received, levels: Host, effort: Effort, seed: int, n_jobs: int) -> Host:
     """Probabilities (k, n, q) of the levels: two chains of heat-bath sampling from good points."""
     from dcra._kernels.lattice import sample_levels
 
-    G, h = _working(model)
+    G, h = model.working
     chains = 2
     U = np.repeat(levels.astype(G.dtype), chains, axis=0)
     P = np.empty((*U.shape, model.constellation.q))
@@ -126,15 +112,5 @@ def marginals(model: Received, levels: Host, effort: Effort, seed: int, n_jobs: 
             G, h, lo, hi, q, chains, np.uint64(seed), temperature, burn, effort.sweeps, U, P, scratch
         )
 
-    _spread(work, len(U), n_jobs)
+    spread(work, len(U), n_jobs)
     return np.asarray(P.reshape(-1, chains, *P.shape[1:]).mean(axis=1))
-
-
-def _working(model: Received) -> tuple[Host, Host]:
-    """G and h in the float type of the loops."""
-    kind = np.float32 if model.n > LARGE else np.float64
-    return np.ascontiguousarray(model.G, kind), np.ascontiguousarray(model.h, kind)
-
-
-def _spread(work: Callable[[int, int], None], count: int, n_jobs: int) -> None:
-    in_parallel(work, count, n_jobs, max(1, min(64, -(-count // n_jobs))), Stop(None))

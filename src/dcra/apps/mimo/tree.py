@@ -1,38 +1,45 @@
-"""Breadth-first tree search behind a triangular matrix: the best few partial frames are kept."""
+"""Tree search over levels: K-best for good points, the sphere search for proofs."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dcra.apps.mimo.model import Host
+from dcra.apps.mimo.parallel import spread
 from dcra.apps.mimo.triangular import Triangular
 
-ENTRIES = 1 << 21
-"""Partial frames in memory at once, in entries."""
+
+def k_best_levels(form: Triangular, keep: int, n_jobs: int = 1) -> Host:
+    """Levels (k, n) of the frames, decided one after another, the `keep` best partial frames kept."""
+    from dcra._kernels.tree import breadth_first
+
+    out = np.empty((len(form.Z), form.n))
+
+    def work(lo: int, hi: int) -> None:
+        points, costs = np.empty((2, keep, form.n)), np.empty(keep)
+        scratch = (points[0], points[1], costs, np.empty(keep * form.q), np.empty(keep * form.q, np.int64))
+        breadth_first(form.R, form.Z, lo, hi, form.q, keep, out, scratch)
+
+    spread(work, len(out), n_jobs)
+    return form.decode(out)
 
 
-def breadth_first(form: Triangular, keep: int) -> Host:
-    """Levels (k, n) of the frames, `keep` partial ones kept for each."""
-    step = max(1, ENTRIES // (keep * form.n))
-    parts = [_frames(form, form.Z[lo : lo + step], keep) for lo in range(0, len(form.Z), step)]
-    return np.concatenate(parts)
+def sphere_levels(form: Triangular, levels: Host, most: int, n_jobs: int = 1) -> tuple[Host, Host]:
+    """The best levels (k, n), and for which frames they are proven, by at most `most` nodes a frame.
 
+    The search begins with the distance of `levels`, and returns these where nothing is nearer.
+    """
+    from dcra._kernels.lattice import sphere
 
-def _frames(form: Triangular, Z: Host, keep: int) -> Host:
-    R, choices = form.R, 2.0 * np.arange(form.q) - (form.q - 1)
-    rows = np.arange(len(Z))[:, None]
-    points, costs = np.zeros((len(Z), 1, form.n)), np.zeros((len(Z), 1))
-    for i in reversed(range(form.n)):
-        rest = Z[:, i, None] - points[:, :, i + 1 :] @ R[i, i + 1 :]
-        total = costs[:, :, None] + (rest[:, :, None] - R[i, i] * choices) ** 2
-        total = total.reshape(len(Z), -1)
-        best = np.argpartition(total, keep - 1, axis=1)[:, :keep] if total.shape[1] > keep else _all(total)
-        parent, level = np.divmod(best, form.q)
-        points, costs = points[rows, parent], total[rows, best]
-        points[:, :, i] = choices[level]
-    winner = np.argmin(costs, axis=1)
-    return form.decode(points[rows[:, 0], winner])
+    start = form.encode(levels)
+    out, sure = start.copy(), np.zeros(len(start), bool)
 
+    def work(lo: int, hi: int) -> None:
+        part, level, step, u = np.empty(form.n + 1), *(np.empty(form.n) for _ in range(3))
+        for f in range(lo, hi):
+            radius = float(np.sum((form.Z[f] - form.R @ start[f]) ** 2)) * (1 + 1e-12)
+            _, nodes = sphere(form.R, form.Z[f], form.q, u, out[f], radius, most, part, level, step)
+            sure[f] = nodes <= most
 
-def _all(total: Host) -> Host:
-    return np.broadcast_to(np.arange(total.shape[1]), total.shape)
+    spread(work, len(out), n_jobs)
+    return form.decode(out), sure

@@ -32,9 +32,6 @@ class Triangular:
     def n(self) -> int:
         return len(self.order)
 
-    def target(self, frame: int) -> Host:
-        return np.ascontiguousarray(self.Z[frame])
-
     def encode(self, levels: Host) -> Host:
         """Unknowns in search order."""
         unknowns = self.constellation.spins(levels) if self.spins else levels
@@ -67,7 +64,7 @@ def triangular(model: Received) -> Triangular | None:
     R = signs[:, None] * R
     if np.any(np.diag(R) <= 1e-9 * np.abs(R).max()):
         return None
-    Z = (Y @ Q) * signs
+    Z = np.ascontiguousarray((Y @ Q) * signs)
     return Triangular(np.ascontiguousarray(R), Z, order, 2 if spins else kind.q, kind, spins)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dcra.apps.mimo.model import Host, Received
-from dcra.apps.mimo.tree import breadth_first
+from dcra.apps.mimo.tree import k_best_levels
 from dcra.apps.mimo.triangular import triangular
 
 K = 64
@@ -14,4 +14,4 @@ def k_best(model: Received, k: int = K) -> Host:
     form = triangular(model)
     if form is None:
         raise ValueError("K-best needs a channel whose columns are not all zero")
-    return breadth_first(form, k)
+    return k_best_levels(form, k)

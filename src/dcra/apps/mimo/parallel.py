@@ -1,0 +1,15 @@
+"""Frames on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dcra.many import Stop, in_parallel
+
+GRAIN = 32
+"""Jobs that a thread takes at a time, where there are many."""
+
+
+def spread(work: Callable[[int, int], None], count: int, n_jobs: int) -> None:
+    """work(lo, hi) over all of range(count), by n_jobs threads."""
+    in_parallel(work, count, n_jobs, max(1, min(GRAIN, -(-count // n_jobs))), Stop(None))
