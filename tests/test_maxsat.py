@@ -63,7 +63,9 @@ def test_the_quadratic_form_is_exact():
         s = 2 * x - 1
         value = clauses.cost(x) + clauses.top * clauses.violated(x)
         assert constant + h @ s + s @ (J @ s) == pytest.approx(value)
-    with pytest.raises(ValueError, match="`clauses` must have at most two literals to be quadratic; found one of 3"):
+    with pytest.raises(
+        ValueError, match="`clauses` must have at most two literals to be quadratic; found one of 3"
+    ):
         quadratic_form(Clauses.of([[1, 2, 3]]))
 
 
@@ -131,14 +133,20 @@ def test_random_hard_clauses_are_satisfied():
 
 
 def test_hard_clauses_that_cannot_be_true_are_reported():
-    hard = [[1], [-1]] + [[v] for v in range(2, 40)]
-    answer = maxsat.solve([[2]], hard=hard, starts=2, seed=0)
+    """Seven pigeons in six holes: no search can prove it."""
+    pigeons, holes = 7, 6
+    at = np.arange(1, pigeons * holes + 1).reshape(pigeons, holes)
+    hard = at.tolist() + [[-int(u), -int(v)] for hole in at.T for u, v in itertools.combinations(hole, 2)]
+    answer = maxsat.solve([[1]], hard=hard, starts=2, seed=0)
     assert not answer.feasible
     assert answer.violated == 1
     assert "1 hard clauses FALSE" in str(answer)
     assert final_lines(answer) == ["c 1 hard clause is false in the best assignment found", "s UNKNOWN"]
-    small = maxsat.solve([[2]], hard=[[1], [-1]], seed=0)
-    assert final_lines(small)[-1] == "s UNSATISFIABLE"
+
+
+def test_hard_clauses_whose_relaxation_fails_are_proven_unsatisfiable():
+    hard = [[1], [-1]] + [[v] for v in range(2, 40)]
+    assert final_lines(maxsat.solve([[2]], hard=hard, starts=2, seed=0))[-1] == "s UNSATISFIABLE"
 
 
 def test_same_seed_same_answer_at_any_number_of_workers():

@@ -26,8 +26,8 @@ from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import ClauseProblem
 from dcra.problem import Problem
 
-HARD = -1
-"""Stands for h among the numbers: no weight is negative."""
+HARD = -(2**62)
+"""Stands for h among the numbers: no weight is negative, and nobody writes this one."""
 
 PACKERS = {".gz": gzip.compress, ".xz": lzma.compress}
 
@@ -107,8 +107,7 @@ def _regular(header: Header, body: bytes, numbers: Ints) -> bool:
     if header.weighted and ends.size:
         begins = np.concatenate([[0], ends[:-1] + 1])
         weight = numbers[begins]
-        lowest = HARD if header.n is None else 1
-        if np.any(weight < lowest) or np.any(weight == 0):
+        if np.any((weight < 1) & ((weight != HARD) | (header.n is not None))):
             return False
         literal[begins] = False
         if not plain and len(re.findall(rb"(?m)^[ \t]*\S", body)) != ends.size:

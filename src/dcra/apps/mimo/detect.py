@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from dcra.apps.mimo.constellations import Constellation
 from dcra.apps.mimo.model import Received, received
 from dcra.apps.mimo.robust import down_weighted, loss_of, robust
-from dcra.apps.mimo.search import Effort, effort_for, least_squares, marginals, proven, tree_form
+from dcra.apps.mimo.search import (
+    SMALL,
+    Effort,
+    effort_for,
+    least_squares,
+    local_optimum,
+    marginals,
+    proven,
+    tree_form,
+)
 from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.portfolio import default_jobs, one_blas_thread
 
@@ -78,7 +87,9 @@ def detect(
     y : (n_receive,) or (n_receive, k) complex array
         One frame, or one per column.
     noise : float, optional
-        The variance E|n_i|^2. Search does without it; sampling guesses it, which costs quality.
+        The variance E|n_i|^2. Without it the answer is the frame of least loss that was found. With it, frames
+        too large to be proven are decided beside the likeliest bits, which makes fewer errors. Soft answers
+        without it rest on a guess.
     constellation : {"bpsk", "qpsk", "16qam", "64qam"}
         Of unit mean energy.
     loss : {"squared", "l1", "huber"} or Loss
@@ -112,20 +123,36 @@ def detect(
     jobs = n_jobs or default_jobs()
     effort = effort_for(model.n, len(model.y))
     if squared:
-        _ = model.working  # the Gram matrix may use all threads, what follows has its own
-        with one_blas_thread():
-            form = tree_form(model)
-            levels = least_squares(model, form, effort, chosen, jobs)
-            levels, sure = proven(model, form, levels, jobs)
+        levels, sure = _likeliest(model, effort, chosen, jobs)
     else:
         levels, sure = robust(model, loss, chosen, jobs), np.zeros(len(model.y), bool)
     llrs = None
-    if soft:
-        llrs = kind.llrs(_posterior(model, levels, squared, effort, chosen, jobs))
-        levels = kind.from_bits((llrs < 0).astype(int))
+    if soft or (squared and by_bits(model)):
+        P = _posterior(model, levels, squared, effort, chosen, jobs)
+        decided = kind.from_bits((kind.llrs(P) < 0).astype(int))
+        levels = decided if soft else local_optimum(model, decided, jobs)
+        llrs = kind.llrs(P) if soft else None
         sure = np.zeros(len(model.y), bool)
     fun = model.objective(levels) if squared else loss_of(model, levels, loss)
     return _packed(model, levels, fun, llrs, sure, single, time.perf_counter() - begun, chosen)
+
+
+def by_bits(model: Received) -> bool:
+    """Whether hard decisions, too, begin with the posterior of each bit: large frames of known noise.
+
+    There the frame of least loss fits the noise, and the local optimum beside the likeliest bits, whose loss
+    is below that of the frame sent just as well, has fewer wrong ones.
+    """
+    return model.noise is not None and model.n > SMALL
+
+
+def _likeliest(model: Received, effort: Effort, seed: int, n_jobs: int) -> tuple[Host, Host]:
+    """Levels of little squared loss, and for which frames none have less."""
+    _ = model.working  # the Gram matrix may use all threads of BLAS; what follows has its own
+    with one_blas_thread():
+        form = tree_form(model)
+        levels = least_squares(model, form, effort, seed, n_jobs)
+        return proven(model, form, levels, n_jobs)
 
 
 def _posterior(model: Received, levels: Host, squared: bool, effort: Effort, seed: int, n_jobs: int) -> Host:

@@ -42,7 +42,7 @@ def effort_for(n: int, frames: int) -> Effort:
     """More starts where frames are small; more passes where they are large."""
     if n <= SMALL:
         return Effort(8 if frames <= 64 else 3, 100, 400)
-    return Effort(4, 400, 600) if n <= LARGE else Effort(2, 600, 400)
+    return Effort(4, 400, 600) if n <= LARGE else Effort(2, 400, 250)
 
 
 def tree_form(model: Received) -> Triangular | None:
@@ -84,6 +84,21 @@ def least_squares(model: Received, form: Triangular | None, effort: Effort, seed
     spread(work, len(U), n_jobs)
     best = np.argmin(F.reshape(k, effort.starts), axis=1)
     return U.reshape(k, effort.starts, n)[np.arange(k), best].astype(np.float64)
+
+
+def local_optimum(model: Received, levels: Host, n_jobs: int) -> Host:
+    """Where exact descent from some levels (k, n) ends."""
+    from dcra._kernels.lattice import search_levels
+
+    G, h = model.working
+    U, F = levels.astype(G.dtype), np.empty(len(levels))
+
+    def work(lo: int, hi: int) -> None:
+        scratch = (*(np.empty(model.n, G.dtype) for _ in range(3)), np.empty(4, np.uint64))
+        search_levels(G, h, lo, hi, model.constellation.q, 1, np.uint64(0), np.empty(0), U, F, scratch)
+
+    spread(work, len(U), n_jobs)
+    return U.astype(np.float64)
 
 
 def proven(model: Received, form: Triangular | None, levels: Host, n_jobs: int) -> tuple[Host, Host]:
