@@ -111,7 +111,7 @@ def test_what_cannot_be_written(tmp_path):
     weighted = ClauseProblem(Clauses.of([[1]], [2]))
     with pytest.raises(ValueError, match=r"\.cnf files hold no weights and no hard clauses"):
         dcra.io.write(tmp_path / "a.cnf", weighted)
-    with pytest.raises(ValueError, match="weights in a .wcnf file must be integers"):
+    with pytest.raises(ValueError, match=r"weights in a \.wcnf file must be integers"):
         dcra.io.write(tmp_path / "a.wcnf", ClauseProblem(Clauses.of([[1]], [0.5])))
     with pytest.raises(ValueError, match="holds clauses only"):
         dcra.io.write(tmp_path / "a.cnf", dcra.Problem(linear=np.ones(2)))

@@ -63,9 +63,7 @@ def test_the_quadratic_form_is_exact():
         s = 2 * x - 1
         value = clauses.cost(x) + clauses.top * clauses.violated(x)
         assert constant + h @ s + s @ (J @ s) == pytest.approx(value)
-    with pytest.raises(
-        ValueError, match="`clauses` must have at most two literals to be quadratic; found one of 3"
-    ):
+    with pytest.raises(ValueError, match="must have at most two literals to be quadratic; found one of 3"):
         quadratic_form(Clauses.of([[1, 2, 3]]))
 
 

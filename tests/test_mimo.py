@@ -169,9 +169,7 @@ def test_bad_input():
         mimo.detect(H, np.full(4, np.inf))
     with pytest.raises(TypeError, match="`H` must hold numbers"):
         mimo.detect([["a"]], y)
-    with pytest.raises(
-        ValueError, match="`constellation` must be one of bpsk, qpsk, 16qam, 64qam; got '16-qam'"
-    ):
+    with pytest.raises(ValueError, match="`constellation` must be one of bpsk, qpsk, 16qam, 64qam; got"):
         mimo.detect(H, y, constellation="16-qam")
     with pytest.raises(ValueError, match="`noise` must be a positive variance; got 0"):
         mimo.detect(H, y, noise=0)

@@ -21,7 +21,7 @@ def system(q, n=4, seed=0):
 @pytest.mark.parametrize("q", [2, 4])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_annealing_finds_the_best_levels(q, dtype):
-    A, y, points, values = system(q)
+    A, y, _, values = system(q)
     G, h = (A.T @ A).astype(dtype), (A.T @ y)[None].astype(dtype)
     U, F = np.ones((3, A.shape[1]), dtype), np.empty(3)
     scratch = (*(np.empty(A.shape[1], dtype) for _ in range(3)), np.empty(4, np.uint64))
@@ -61,18 +61,20 @@ def test_breadth_first_with_all_branches_is_exact(q):
     np.testing.assert_array_equal(out[0], points[np.argmin(values)])
 
 
+@pytest.mark.parametrize("heats", [np.array([8.0]), np.array([8.0, 16.0, 32.0])], ids=["one", "three"])
 @pytest.mark.parametrize("q", [2, 4])
-def test_sampling_gives_the_posterior(q):
+def test_sampling_gives_the_posterior(q, heats):
     A, y, points, values = system(q, n=3, seed=2)
-    heat = 8.0
+    heat = heats[0]
     weights = np.exp((values.min() - values) / heat)
     weights /= weights.sum()
     levels = np.arange(1.0 - q, q, 2.0)
     exact = np.array([[weights[points[:, i] == l].sum() for l in levels] for i in range(3)])
     P = np.empty((1, 3, q))
-    scratch = (np.empty(3), np.empty(3), np.empty(q), np.empty(4, np.uint64))
-    sample_levels(
-        A.T @ A, (A.T @ y)[None], 0, 1, q, 1, np.uint64(0), heat, 50, 4000, np.ones((1, 3)), P, scratch
-    )
+    copies = heats.size
+    points = (np.empty((copies, 3)), np.empty((copies, 3)))
+    scratch = (*points, np.empty(copies), np.empty(copies, np.int64), np.empty(q), np.empty(4, np.uint64))
+    G, h, U = A.T @ A, (A.T @ y)[None], np.ones((1, 3))
+    sample_levels(G, h, 0, 1, q, np.uint64(0), heats, 50, 4000, U, P, scratch)
     np.testing.assert_allclose(P[0], exact, atol=0.03)
     np.testing.assert_allclose(P.sum(axis=-1), 1)

@@ -120,34 +120,57 @@ def _best_level(q, t):
 
 
 @kernel
-def sample_levels(G, targets, lo, hi, q, chains, seed, temperature, burn, sweeps, U, P, scratch):
-    """Heat-bath sampling of exp(-value/temperature) from U; job k is chain k % chains of frame k // chains.
+def sample_levels(G, targets, lo, hi, q, seed, temperatures, burn, sweeps, U, P, scratch):
+    """Sample exp(-value / temperature) for the frames lo..hi by heat bath, from U.
 
-    P[k, i, l] is the mean, over `sweeps` passes after `burn` others, of the probability of level l of
-    coordinate i given all others.
+    There is a copy of the frame at each of `temperatures`, ascending; copies of neighbouring temperatures
+    are exchanged by Metropolis' rule. P[k, i, l] is the mean, over `sweeps` passes after `burn` others, of
+    the probability of level l of coordinate i at the lowest temperature, given all others.
+    scratch = (u, g (copies, n), values (copies,), order (copies,) int64, weights (q,), rng).
     """
-    u, g, weights, rng = scratch
+    u, g, values, order, weights, rng = scratch
+    copies, n = u.shape
     for k in range(lo, hi):
         reseed(rng, seed, np.uint64(k))
-        for i in range(u.size):
-            u[i] = U[k, i]
+        for c in range(copies):
+            order[c] = c
+            for i in range(n):
+                u[c, i] = U[k, i]
+            values[c] = _fields(G, targets[k], u[c], g[c])
+        for i in range(n):
             for l in range(q):
                 P[k, i, l] = 0.0
-        _fields(G, targets[k // chains], u, g)
         for s in range(burn + sweeps):
-            for i in range(u.size):
-                _conditional(q, u[i], g[i], G[i, i], temperature, weights)
-                if s >= burn:
-                    for l in range(q):
-                        P[k, i, l] += weights[l] / sweeps
-                t, l = uniform(rng), 0
-                while l < q - 1 and t >= weights[l]:
-                    t -= weights[l]
-                    l += 1
-                d = u.dtype.type(2 * l - (q - 1)) - u[i]
-                if d != 0:
-                    u[i] += d
-                    _add(G, i, d, g)
+            for t in range(copies):
+                c = order[t]
+                share = 1.0 / sweeps if t == 0 and s >= burn else 0.0
+                values[c] += _heat_bath(G, q, u[c], g[c], temperatures[t], share, P[k], weights, rng)
+            for t in range(copies - 1, 0, -1):
+                down, up = order[t - 1], order[t]
+                gain = (1.0 / temperatures[t - 1] - 1.0 / temperatures[t]) * (values[down] - values[up])
+                if gain >= 0 or uniform(rng) < math.exp(gain):
+                    order[t - 1], order[t] = up, down
+
+
+@inline
+def _heat_bath(G, q, u, g, temperature, share, P, weights, rng):
+    """Draw every coordinate anew; the change of the value. Adds `share` of the probabilities to P."""
+    change = 0.0
+    for i in range(u.size):
+        _conditional(q, u[i], g[i], G[i, i], temperature, weights)
+        if share > 0:
+            for l in range(q):
+                P[i, l] += share * weights[l]
+        t, l = uniform(rng), 0
+        while l < q - 1 and t >= weights[l]:
+            t -= weights[l]
+            l += 1
+        d = u.dtype.type(2 * l - (q - 1)) - u[i]
+        if d != 0:
+            change += np.float64(d * (g[i] + g[i] + d * G[i, i]))
+            u[i] += d
+            _add(G, i, d, g)
+    return change
 
 
 @inline

@@ -7,7 +7,10 @@ from importlib import import_module
 from dcra.bench.base import Benchmark
 from dcra.messages import suggest
 
-BENCHMARKS: dict[str, str] = {}
+BENCHMARKS: dict[str, str] = {
+    "maxsat": "dcra.bench.maxsat:MaxSat",
+    "mimo": "dcra.bench.mimo:Mimo",
+}
 """'module:class' of each benchmark."""
 
 

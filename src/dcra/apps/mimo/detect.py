@@ -87,9 +87,9 @@ def detect(
     y : (n_receive,) or (n_receive, k) complex array
         One frame, or one per column.
     noise : float, optional
-        The variance E|n_i|^2. Without it the answer is the frame of least loss that was found. With it, frames
-        too large to be proven are decided beside the likeliest bits, which makes fewer errors. Soft answers
-        without it rest on a guess.
+        The variance E|n_i|^2. Without it the answer is the frame of least loss that was found. With it,
+        frames too large to be proven are decided beside the likeliest bits, which makes fewer errors. Soft
+        answers without it rest on a guess.
     constellation : {"bpsk", "qpsk", "16qam", "64qam"}
         Of unit mean energy.
     loss : {"squared", "l1", "huber"} or Loss

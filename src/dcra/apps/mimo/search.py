@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dcra.apps.mimo.model import LARGE, Received
 from dcra.apps.mimo.parallel import spread
 from dcra.apps.mimo.tree import k_best_levels, sphere_levels
-from dcra.apps.mimo.triangular import Triangular, triangular
+from dcra.apps.mimo.triangular import Triangular, loaded, triangular
 
 Host = NDArray[Any]
 
@@ -26,23 +26,24 @@ EXACT_SPINS = 24
 KEPT = 64
 """Branches kept in the tree search that gives first points."""
 
-NODES = 8_000
-"""Nodes that the sphere search may visit otherwise, to prove an answer."""
+ALL_NODES, MOST_NODES, LEAST_NODES = 10_000_000, 200_000, 2_000
+"""Nodes of the sphere search otherwise: for all frames together, and the limits for one."""
 
 
 class Effort(NamedTuple):
-    """Starts of each frame, passes of each start, and passes of sampling for soft answers."""
+    """Starts of each frame, passes of each start; for soft answers passes of sampling, and copies."""
 
     starts: int
     passes: int
     sweeps: int
+    copies: int
 
 
 def effort_for(n: int, frames: int) -> Effort:
-    """More starts where frames are small; more passes where they are large."""
+    """More starts, and copies at several temperatures, where frames are small; more passes where large."""
     if n <= SMALL:
-        return Effort(8 if frames <= 64 else 3, 100, 400)
-    return Effort(4, 400, 600) if n <= LARGE else Effort(2, 400, 250)
+        return Effort(8 if frames <= 64 else 3, 100, 600, 10)
+    return Effort(4, 400, 600, 10) if n <= LARGE else Effort(2, 400, 300, 1)
 
 
 def tree_form(model: Received) -> Triangular | None:
@@ -52,8 +53,9 @@ def tree_form(model: Received) -> Triangular | None:
 
 def first_points(model: Received, form: Triangular | None, n_jobs: int) -> Host:
     """Where the first start of each frame begins: tree search where quick, else the matched filter."""
-    if form is not None:
-        return k_best_levels(form, KEPT, n_jobs)
+    rough = loaded(model) if form is not None else None
+    if rough is not None:
+        return k_best_levels(rough, KEPT, n_jobs)
     G, h = model.working
     return model.constellation.nearest(h / np.maximum(np.diag(G), np.finfo(G.dtype).tiny))
 
@@ -106,26 +108,28 @@ def proven(model: Received, form: Triangular | None, levels: Host, n_jobs: int) 
     if form is None:
         return levels, np.zeros(len(levels), bool)
     spins = model.n * model.constellation.digits
-    most = NODES if spins > EXACT_SPINS else 2 ** (EXACT_SPINS + 4)
+    share = int(np.clip(ALL_NODES // len(levels), LEAST_NODES, MOST_NODES))
+    most = share if spins > EXACT_SPINS else 2 ** (EXACT_SPINS + 4)
     return sphere_levels(form, levels, most, n_jobs)
 
 
 def marginals(model: Received, levels: Host, effort: Effort, seed: int, n_jobs: int) -> Host:
-    """Probabilities (k, n, q) of the levels: two chains of heat-bath sampling from good points."""
+    """Probabilities (k, n, q) of the levels, by sampling the posterior from good points."""
     from dcra._kernels.lattice import sample_levels
 
     G, h = model.working
-    chains = 2
-    U = np.repeat(levels.astype(G.dtype), chains, axis=0)
-    P = np.empty((*U.shape, model.constellation.q))
-    q, burn = model.constellation.q, effort.sweeps // 4
+    U, q = levels.astype(G.dtype), model.constellation.q
+    P = np.empty((*U.shape, q))
+    noise = model.noise_or_guess
+    hot = max(HOT * noise, float(np.mean(np.diag(G))))
+    heats = np.geomspace(noise, hot, effort.copies) if effort.copies > 1 else np.array([noise])
 
     def work(lo: int, hi: int) -> None:
-        scratch = (*(np.empty(model.n, G.dtype) for _ in range(2)), np.empty(q), np.empty(4, np.uint64))
-        temperature = model.noise_or_guess
-        sample_levels(
-            G, h, lo, hi, q, chains, np.uint64(seed), temperature, burn, effort.sweeps, U, P, scratch
-        )
+        points = (np.empty((effort.copies, model.n), G.dtype) for _ in range(2))
+        scratch = (*points, np.empty(effort.copies), np.empty(effort.copies, np.int64), np.empty(q))
+        rng = np.empty(4, np.uint64)
+        burn = effort.sweeps // 4
+        sample_levels(G, h, lo, hi, q, np.uint64(seed), heats, burn, effort.sweeps, U, P, (*scratch, rng))
 
     spread(work, len(U), n_jobs)
-    return np.asarray(P.reshape(-1, chains, *P.shape[1:]).mean(axis=1))
+    return P

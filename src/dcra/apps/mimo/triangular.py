@@ -44,20 +44,33 @@ class Triangular:
 
 
 def triangular(model: Received) -> Triangular | None:
-    """The triangular form of a model; of its spins, made regular, where there are fewer rows than levels.
+    """The triangular form of a model, whose loss differs from |y - Hs|^2 by a constant.
 
-    Adding t I to the Gram matrix of spins adds the constant t n to the loss. None where that fails, too.
+    For spins, t |u|^2 is a constant: t = the noise makes the tree search as good as with MMSE. So it is with
+    more levels a part, but there t |u|^2 favours small ones, and levels are used as they are; their
+    natural-binary spins take their place where there are fewer rows than levels. None where that fails, too.
     """
     kind = model.constellation
     A, Y = model.real_channel, model.real_y
-    spins = A.shape[0] < A.shape[1] or np.linalg.cond(A) > 1e7
-    if spins:
-        A = model.spin_channel
-        extra = np.sqrt(1e-2 * np.mean(np.sum(A**2, axis=0))) * np.eye(A.shape[1])
-        A = np.vstack([A, extra])
+    spins = kind.q > 2 and (A.shape[0] < A.shape[1] or np.linalg.cond(A) > 1e7)
+    A = model.spin_channel if spins else A
+    if spins or kind.q == 2:
+        load = max(0.5 * model.noise_or_guess, 1e-2 * float(np.mean(np.sum(A**2, axis=0))))
+        A = np.vstack([A, np.sqrt(load) * np.eye(A.shape[1])])
         Y = np.hstack([Y, np.zeros((len(Y), A.shape[1]))])
-    if not np.all(np.isfinite(A)):
-        return None
+    return _factored(A, Y, kind, spins)
+
+
+def loaded(model: Received) -> Triangular | None:
+    """The triangular form with half the noise over the energy of a level added to the Gram matrix."""
+    kind = model.constellation
+    A = model.real_channel
+    load = np.sqrt(0.5 * model.noise_or_guess / ((kind.q**2 - 1) / 3))
+    A = np.vstack([A, load * np.eye(A.shape[1])])
+    return _factored(A, np.hstack([model.real_y, np.zeros((len(model.y), A.shape[1]))]), kind, False)
+
+
+def _factored(A: Host, Y: Host, kind: Constellation, spins: bool) -> Triangular | None:
     order = sorted_columns(A)
     Q, R = np.linalg.qr(A[:, order])
     signs = np.where(np.diag(R) < 0, -1.0, 1.0)
