@@ -17,7 +17,7 @@ import dcra
 from dcra import api
 from dcra.cli import run
 from dcra.cli.outputs import WRITERS
-from dcra.cli.warmup import LARGE, ROWS, matrix
+from dcra.cli.warmup import LARGE, ROWS, applications, matrix
 from dcra.compiled import compile_problem
 from dcra.methods import METHODS
 
@@ -269,10 +269,13 @@ def test_warmup_tries_everything(capsys, monkeypatch):
 
     monkeypatch.setattr(api, "minimize", minimize)
     monkeypatch.setattr(api, "minimize_batch", minimize)
+    apps = {name: lambda name=name: tried.append(("apps", name)) for name in applications()}
+    monkeypatch.setattr("dcra.cli.warmup.applications", lambda: apps)
     code, out, _ = outcome(capsys, "warmup")
     assert code == 0
     assert out.splitlines()[-1].startswith("compiled loops are ready")
-    assert tried == [(kind, name) for kind in ("ndarray", "csc_array") for name in (*METHODS, "batch")]
+    methods = [(kind, name) for kind in ("ndarray", "csc_array") for name in (*METHODS, "batch")]
+    assert tried == methods + [("apps", name) for name in ("maxsat", "mimo", "mimo, large")]
     assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
 
 

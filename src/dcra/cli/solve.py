@@ -51,7 +51,6 @@ def solve(
     Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130.
     """
     from dcra import api, io
-    from dcra.apps.maxsat.problem import ClauseProblem
     from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
     from dcra.display import terminal
     from dcra.result import Status
@@ -61,6 +60,8 @@ def solve(
         check_plot(plot)
         problem = io.read(file, b=b, loss=loss, domain=domain)
         options |= {"n_jobs": jobs, "progress": not quiet and terminal() is not None}
+        from dcra.apps.maxsat.problem import ClauseProblem
+
         if isinstance(problem, ClauseProblem) and not as_json:
             from dcra.cli.maxsat import solve_clauses
 

@@ -24,8 +24,12 @@ MOST_PASSES = 50_000_000
 MOVES_PER_CLAUSE = 200
 """Length of a repair."""
 
-LEAST, MOST = 1.0, 1000.0
-HEAVIER, LIGHTER = 2.0, 0.85
+SAFE = 1.5
+"""Weight of a hard clause, as a share of the soft ones around it, that usually keeps it true; every other run
+is at least at this."""
+
+LEAST, MOST = 0.1, 1000.0
+HEAVIER, LIGHTER = 2.0, 0.7
 """Hard clauses become heavier after a run that left some of them false, and lighter after others."""
 
 
@@ -38,7 +42,7 @@ class ClausePlan:
         self.partial = bool(clauses.hard.any())
         self.repair = ClauseWalk(MOVES_PER_CLAUSE * max(1000, int(np.count_nonzero(clauses.hard))))
         self.passes = float(FIRST_PASSES)
-        self.hard_share = 1.5
+        self.hard_share = SAFE
         self.rate: float | None = None  # passes per second and worker
 
     def next(self, search: Search) -> Task | None:
@@ -54,16 +58,18 @@ class ClausePlan:
         state = outcome.state.first if isinstance(outcome.state, PolishedState) else outcome.state
         if isinstance(state, AnnealClauses):
             self.rate = state.steps / max(outcome.seconds, 1e-6)
-            factor = HEAVIER if state.broken else LIGHTER
-            self.hard_share = float(np.clip(self.hard_share * factor, LEAST, MOST))
+            used = state.engine.hard_share
+            share = max(self.hard_share, HEAVIER * used) if state.broken else LIGHTER * used
+            self.hard_share = float(np.clip(share, LEAST, MOST))
         loading.remember()
 
     def _anneal(self, search: Search) -> Engine:
         limit = search.limits.time_limit
+        share = max(self.hard_share, SAFE) if search.started % 2 else self.hard_share
         if limit is None:
-            return ClauseAnneal(COUNTED_PASSES, hard_share=self.hard_share)
+            return ClauseAnneal(COUNTED_PASSES, hard_share=share)
         passes, self.passes = self.passes, 2 * self.passes
         if self.rate is not None:
-            share = FULL_SHARE * search.limits.n_jobs * limit
-            passes = min(passes, self.rate * min(share, max(search.seconds_left, 0.0)))
-        return ClauseAnneal(int(np.clip(passes, 1, MOST_PASSES)), hard_share=self.hard_share)
+            full = FULL_SHARE * search.limits.n_jobs * limit
+            passes = min(passes, self.rate * min(full, max(search.seconds_left, 0.0)))
+        return ClauseAnneal(int(np.clip(passes, 1, MOST_PASSES)), hard_share=share)

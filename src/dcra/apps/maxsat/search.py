@@ -167,6 +167,7 @@ class ClauseState(State):
 
 class AnnealClauses(ClauseState):
     def __init__(self, engine: ClauseAnneal, compiled: Compiled, starts: Starts) -> None:
+        self.engine = engine
         _, built = parts(compiled)
         weight = penalties(built, engine.hard_share)
         cold = min(engine.cold * typical_change(built, built.cost), LIGHT_SHARE * lightest(built))
