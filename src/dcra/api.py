@@ -139,7 +139,9 @@ def solve(
         clock=clock,
     )
     points = _points(problem, x0)
-    loops = not (label == "auto" and trivial(problem)) and loading.affordable(time_limit)
+    loops = not (label == "auto" and trivial(problem)) and loading.affordable(
+        time_limit, problem.loading_share
+    )
     compiled = compile_problem(problem, loops)
     compile_seconds = loading.load(announce=progress) if compiled.tabulated else 0.0
     chosen = secrets.randbits(32) if seed is None else _seed(seed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
+from dcra._kernels.loading import SHARE
 from dcra.losses import L1, Hinge, Linear, LInf, Loss, SquaredHinge, SquaredL2, as_loss
 from dcra.messages import shown, suggest
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
@@ -129,6 +130,11 @@ class Problem:
     @property
     def convex(self) -> bool:
         return all(term.loss.convex for term in self.terms)
+
+    @property
+    def loading_share(self) -> float:
+        """Share of a time limit that loading compiled loops may take."""
+        return SHARE
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
         """How method "auto" should search, for special kinds of problem; None: by the general plan."""

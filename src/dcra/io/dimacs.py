@@ -14,7 +14,7 @@ import gzip
 import lzma
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,7 +29,7 @@ from dcra.problem import Problem
 HARD = -(2**62)
 """Stands for h among the numbers: no weight is negative, and nobody writes this one."""
 
-PACKERS = {".gz": gzip.compress, ".xz": lzma.compress}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress}
 
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 

@@ -85,7 +85,7 @@ def least_squares(model: Received, form: Triangular | None, effort: Effort, seed
 
     spread(work, len(U), n_jobs)
     best = np.argmin(F.reshape(k, effort.starts), axis=1)
-    return U.reshape(k, effort.starts, n)[np.arange(k), best].astype(np.float64)
+    return np.asarray(U.reshape(k, effort.starts, n)[np.arange(k), best], np.float64)
 
 
 def local_optimum(model: Received, levels: Host, n_jobs: int) -> Host:
