@@ -139,9 +139,8 @@ def solve(
         clock=clock,
     )
     points = _points(problem, x0)
-    loops = not (label == "auto" and trivial(problem)) and loading.affordable(
-        time_limit, problem.loading_share
-    )
+    worth = loading.affordable(time_limit, problem.loading_share)
+    loops = worth and not (label == "auto" and trivial(problem))
     compiled = compile_problem(problem, loops)
     compile_seconds = loading.load(announce=progress) if compiled.tabulated else 0.0
     chosen = secrets.randbits(32) if seed is None else _seed(seed)

@@ -120,12 +120,13 @@ def _best_level(q, t):
 
 
 @kernel
-def sample_levels(G, targets, lo, hi, q, seed, temperatures, burn, sweeps, U, P, scratch):
+def sample_levels(G, targets, lo, hi, q, seed, temperatures, burn, sweeps, U, P, E, scratch):
     """Sample exp(-value / temperature) for the frames lo..hi by heat bath, from U.
 
     There is a copy of the frame at each of `temperatures`, ascending; copies of neighbouring temperatures
     are exchanged by Metropolis' rule. P[k, i, l] is the mean, over `sweeps` passes after `burn` others, of
-    the probability of level l of coordinate i at the lowest temperature, given all others.
+    the probability of level l of coordinate i at the lowest temperature, given all others; E[k] the mean and
+    the mean square of the value there.
     scratch = (u, g (copies, n), values (copies,), order (copies,) int64, weights (q,), rng).
     """
     u, g, values, order, weights, rng = scratch
@@ -140,11 +141,16 @@ def sample_levels(G, targets, lo, hi, q, seed, temperatures, burn, sweeps, U, P,
         for i in range(n):
             for l in range(q):
                 P[k, i, l] = 0.0
+        E[k, 0] = E[k, 1] = 0.0
         for s in range(burn + sweeps):
             for t in range(copies):
                 c = order[t]
                 share = 1.0 / sweeps if t == 0 and s >= burn else 0.0
                 values[c] += _heat_bath(G, q, u[c], g[c], temperatures[t], share, P[k], weights, rng)
+            if s >= burn:
+                value = values[order[0]]
+                E[k, 0] += value / sweeps
+                E[k, 1] += value * value / sweeps
             for t in range(copies - 1, 0, -1):
                 down, up = order[t - 1], order[t]
                 gain = (1.0 / temperatures[t - 1] - 1.0 / temperatures[t]) * (values[down] - values[up])

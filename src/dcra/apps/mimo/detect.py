@@ -16,11 +16,12 @@ from dcra.apps.mimo.robust import down_weighted, loss_of, robust
 from dcra.apps.mimo.search import (
     SMALL,
     Effort,
+    Posterior,
     effort_for,
+    fitted,
     least_squares,
-    local_optimum,
-    marginals,
     proven,
+    sampled,
     tree_form,
 )
 from dcra.losses import Loss, SquaredL2, as_loss
@@ -128,10 +129,10 @@ def detect(
         levels, sure = robust(model, loss, chosen, jobs), np.zeros(len(model.y), bool)
     llrs = None
     if soft or (squared and by_bits(model)):
-        P = _posterior(model, levels, squared, effort, chosen, jobs)
-        decided = kind.from_bits((kind.llrs(P) < 0).astype(int))
-        levels = decided if soft else local_optimum(model, decided, jobs)
-        llrs = kind.llrs(P) if soft else None
+        P, low = _posterior(model, levels, squared, effort, chosen, jobs)
+        ratios = kind.llrs(P)
+        decided = kind.from_bits((ratios < 0).astype(int))
+        levels, llrs = (decided, ratios) if soft else (fitted(model, decided, low), None)
         sure = np.zeros(len(model.y), bool)
     fun = model.objective(levels) if squared else loss_of(model, levels, loss)
     return _packed(model, levels, fun, llrs, sure, single, time.perf_counter() - begun, chosen)
@@ -140,8 +141,9 @@ def detect(
 def by_bits(model: Received) -> bool:
     """Whether hard decisions, too, begin with the posterior of each bit: large frames of known noise.
 
-    There the frame of least loss fits the noise, and the local optimum beside the likeliest bits, whose loss
-    is below that of the frame sent just as well, has fewer wrong ones.
+    There the frame of least loss fits the noise, and has more wrong bits than those likeliest one by one. The
+    loss of what was sent is that of samples of the posterior: hard decisions are the likeliest bits, moved
+    until their loss is below it.
     """
     return model.noise is not None and model.n > SMALL
 
@@ -155,12 +157,15 @@ def _likeliest(model: Received, effort: Effort, seed: int, n_jobs: int) -> tuple
         return proven(model, form, levels, n_jobs)
 
 
-def _posterior(model: Received, levels: Host, squared: bool, effort: Effort, seed: int, n_jobs: int) -> Host:
-    """Probabilities (k, n, q) of the levels around a good answer."""
+def _posterior(
+    model: Received, levels: Host, squared: bool, effort: Effort, seed: int, n_jobs: int
+) -> Posterior:
+    """The posterior of the levels around a good answer."""
     if squared:
-        return marginals(model, levels, effort, seed, n_jobs)
+        return sampled(model, levels, effort, seed, n_jobs)
     frames = zip(down_weighted(model, levels), levels, strict=True)
-    return np.concatenate([marginals(one, start[None], effort, seed, n_jobs) for one, start in frames])
+    each = [sampled(one, start[None], effort, seed, n_jobs) for one, start in frames]
+    return Posterior(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
 
 
 def _packed(

@@ -30,6 +30,10 @@ ALL_NODES, MOST_NODES, LEAST_NODES = 10_000_000, 200_000, 2_000
 """Nodes of the sphere search otherwise: for all frames together, and the limits for one."""
 
 
+BELOW = 2.5
+"""Standard deviations by which the loss of hard decisions is to be below that of samples, so of what was sent."""
+
+
 class Effort(NamedTuple):
     """Starts of each frame, passes of each start; for soft answers passes of sampling, and copies."""
 
@@ -88,19 +92,23 @@ def least_squares(model: Received, form: Triangular | None, effort: Effort, seed
     return np.asarray(U.reshape(k, effort.starts, n)[np.arange(k), best], np.float64)
 
 
-def local_optimum(model: Received, levels: Host, n_jobs: int) -> Host:
-    """Where exact descent from some levels (k, n) ends."""
-    from dcra._kernels.lattice import search_levels
-
+def fitted(model: Received, levels: Host, bounds: Host) -> Host:
+    """Levels (k, n) moved by the steepest single steps until their losses less |y|^2 are below `bounds`."""
     G, h = model.working
-    U, F = levels.astype(G.dtype), np.empty(len(levels))
-
-    def work(lo: int, hi: int) -> None:
-        scratch = (*(np.empty(model.n, G.dtype) for _ in range(3)), np.empty(4, np.uint64))
-        search_levels(G, h, lo, hi, model.constellation.q, 1, np.uint64(0), np.empty(0), U, F, scratch)
-
-    spread(work, len(U), n_jobs)
-    return U.astype(np.float64)
+    half, out = np.diag(G), levels.astype(G.dtype)
+    for f, u in enumerate(out):
+        g = G @ u - h[f]
+        value = float(u @ (g - h[f]))
+        while value > bounds[f]:
+            d = model.constellation.nearest(u - g / half) - u
+            gains = -d * (2 * g + d * half)
+            i = int(np.argmax(gains))
+            if gains[i] <= 1e-6 * half[i]:
+                break
+            value -= float(gains[i])
+            u[i] += d[i]
+            g += d[i] * G[i]
+    return out.astype(np.float64)
 
 
 def proven(model: Received, form: Triangular | None, levels: Host, n_jobs: int) -> tuple[Host, Host]:
@@ -113,13 +121,20 @@ def proven(model: Received, form: Triangular | None, levels: Host, n_jobs: int) 
     return sphere_levels(form, levels, most, n_jobs)
 
 
-def marginals(model: Received, levels: Host, effort: Effort, seed: int, n_jobs: int) -> Host:
-    """Probabilities (k, n, q) of the levels, by sampling the posterior from good points."""
+class Posterior(NamedTuple):
+    """Probabilities (k, n, q) of the levels, and what values most samples have: mean less some deviations."""
+
+    P: Host
+    low: Host
+
+
+def sampled(model: Received, levels: Host, effort: Effort, seed: int, n_jobs: int) -> Posterior:
+    """The posterior of the levels by sampling from good points."""
     from dcra._kernels.lattice import sample_levels
 
     G, h = model.working
     U, q = levels.astype(G.dtype), model.constellation.q
-    P = np.empty((*U.shape, q))
+    P, E = np.empty((*U.shape, q)), np.empty((len(U), 2))
     noise = model.noise_or_guess
     hot = max(HOT * noise, float(np.mean(np.diag(G))))
     heats = np.geomspace(noise, hot, effort.copies) if effort.copies > 1 else np.array([noise])
@@ -129,7 +144,8 @@ def marginals(model: Received, levels: Host, effort: Effort, seed: int, n_jobs: 
         scratch = (*points, np.empty(effort.copies), np.empty(effort.copies, np.int64), np.empty(q))
         rng = np.empty(4, np.uint64)
         burn = effort.sweeps // 4
-        sample_levels(G, h, lo, hi, q, np.uint64(seed), heats, burn, effort.sweeps, U, P, (*scratch, rng))
+        sample_levels(G, h, lo, hi, q, np.uint64(seed), heats, burn, effort.sweeps, U, P, E, (*scratch, rng))
 
     spread(work, len(U), n_jobs)
-    return P
+    spread_of = np.sqrt(np.maximum(E[:, 1] - E[:, 0] ** 2, 0.0))
+    return Posterior(P, E[:, 0] - BELOW * spread_of)
