@@ -175,7 +175,23 @@ def test_bad_input():
         mimo.detect(H, y, noise=0)
     with pytest.raises(TypeError, match="`noise` must be one number"):
         mimo.detect(H, y, noise=[1.0])
+    with pytest.raises(ValueError, match="`n_jobs` must be at least 1; got 0"):
+        mimo.detect(H, y, n_jobs=0)
+    with pytest.raises(ValueError, match="`seed` must not be negative; got -1"):
+        mimo.detect(H, y, seed=-1)
     with pytest.raises(ValueError, match="`loss` must be one of"):
         mimo.detect(H, y, loss="l3")
     with pytest.raises(ValueError, match="`rival` must be one of"):
         rival("zff")
+
+
+def test_an_interrupt_leaves_no_half_answer(monkeypatch):
+    from dcra.apps.mimo import parallel
+    from dcra.result import Status
+
+    def interrupted(work, count, n_jobs, grain, stop):
+        stop.why = Status.INTERRUPTED
+
+    monkeypatch.setattr(parallel, "in_parallel", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mimo.detect(np.eye(3), np.ones(3), seed=0)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcra.api import _count as check_count
+from dcra.api import _seed as check_seed
 from dcra.apps.mimo.constellations import Constellation
 from dcra.apps.mimo.model import Received, received
 from dcra.apps.mimo.robust import down_weighted, loss_of, robust
@@ -120,8 +122,8 @@ def detect(
     model, single = received(H, y, constellation, noise)
     kind = model.constellation
     squared = isinstance(as_loss(loss), SquaredL2)
-    chosen = secrets.randbits(32) if seed is None else int(seed)
-    jobs = n_jobs or default_jobs()
+    chosen = secrets.randbits(32) if seed is None else check_seed(seed)
+    jobs = check_count("n_jobs", n_jobs) or default_jobs()
     effort = effort_for(model.n, len(model.y))
     if squared:
         levels, sure = _likeliest(model, effort, chosen, jobs)

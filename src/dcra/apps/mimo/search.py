@@ -31,7 +31,7 @@ ALL_NODES, MOST_NODES, LEAST_NODES = 10_000_000, 200_000, 2_000
 
 
 BELOW = 2.5
-"""Standard deviations by which the loss of hard decisions is to be below that of samples, so of what was sent."""
+"""Standard deviations by which the loss of hard decisions is to be below that of samples of the posterior."""
 
 
 class Effort(NamedTuple):
