@@ -270,7 +270,7 @@ def test_warmup_tries_everything(capsys, monkeypatch):
     monkeypatch.setattr(api, "minimize", minimize)
     monkeypatch.setattr(api, "minimize_batch", minimize)
     apps = {name: lambda name=name: tried.append(("apps", name)) for name in applications()}
-    monkeypatch.setattr("dcra.cli.warmup.applications", lambda: apps)
+    monkeypatch.setattr(sys.modules["dcra.cli.warmup"], "applications", lambda: apps)
     code, out, _ = outcome(capsys, "warmup")
     assert code == 0
     assert out.splitlines()[-1].startswith("compiled loops are ready")
