@@ -40,6 +40,12 @@ def test_without_a_top_weight_all_clauses_are_soft():
     assert not clauses.hard.any()
 
 
+def test_a_top_weight_beyond_64_bits():
+    top = b"18446744073709551615"
+    clauses = parse(b"p wcnf 2 2 " + top + b"\n" + top + b" 1 0\n5 2 0\n", weighted=True)
+    assert clauses.hard.tolist() == [True, False]
+
+
 def test_empty_and_always_true_clauses():
     clauses = parse(b"p cnf 2 3\n0\n1 -1 0\n2 2 0\n", weighted=False)
     assert clauses.lists() == [[], [2]]

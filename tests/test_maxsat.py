@@ -170,6 +170,8 @@ def test_inputs_of_the_wrong_kind():
         maxsat.solve([[1.5]])
     with pytest.raises(ValueError, match="`n` must be at least 3"):
         Clauses.of([[3]], n=2)
+    with pytest.raises(ValueError, match="`n` must be below 1073741824 variables; got 4000000000"):
+        maxsat.solve([[1, 4_000_000_000]])
     with pytest.raises(TypeError, match="`weights` and `hard` go with lists"):
         maxsat.solve(Clauses.of([[1]]), weights=[1])
     with pytest.raises(ValueError, match="`passes` must be at least 1"):

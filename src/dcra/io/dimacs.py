@@ -29,6 +29,9 @@ from dcra.problem import Problem
 HARD = -(2**62)
 """Stands for h among the numbers: no weight is negative, and nobody writes this one."""
 
+LARGEST = 2**63 - 1
+"""Numbers beyond are read as this one."""
+
 PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress}
 
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
@@ -147,7 +150,7 @@ def _header(text: str, line: int) -> Header:
         raise ValueError(f"line {line}: there must be at least one variable; the header says {n}")
     if top and top[0] < 1:
         raise ValueError(f"line {line}: the top weight must be positive; got {top[0]}")
-    return Header(kind == "wcnf", n, m, top[0] if top else None)
+    return Header(kind == "wcnf", n, m, min(top[0], LARGEST) if top else None)
 
 
 def _numbers(body: bytes) -> Ints | None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
+MOST_VARIABLES = 2**30
+
 
 @dataclass(frozen=True, eq=False)
 class Clauses:
@@ -92,6 +94,8 @@ class Clauses:
             raise ValueError("`clauses` must not hold the literal 0; variables are numbered from 1")
         if largest > n:
             raise ValueError(f"`n` must be at least {largest}, the largest variable that occurs; got {n}")
+        if n >= MOST_VARIABLES:
+            raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; got {n}")
         _check_weight(weight, hard)
         clause = np.repeat(np.arange(ptr.size - 1, dtype=np.int64), np.diff(ptr))
         key = clause * (2 * n + 2) + 2 * np.abs(literals) + (literals < 0)
