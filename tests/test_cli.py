@@ -17,7 +17,7 @@ import dcra
 from dcra import api
 from dcra.cli import run
 from dcra.cli.outputs import WRITERS
-from dcra.cli.warmup import LARGE, ROWS, matrix
+from dcra.cli.warmup import LARGE, ROWS, applications, matrix
 from dcra.compiled import compile_problem
 from dcra.methods import METHODS
 
@@ -269,12 +269,15 @@ def test_warmup_tries_everything(capsys, monkeypatch):
 
     monkeypatch.setattr(api, "minimize", minimize)
     monkeypatch.setattr(api, "minimize_batch", minimize)
+    apps = {name: lambda name=name: tried.append(("apps", name)) for name in applications()}
+    monkeypatch.setattr(sys.modules["dcra.cli.warmup"], "applications", lambda: apps)
     code, out, _ = outcome(capsys, "warmup")
     assert code == 0
     assert out.splitlines()[-1].startswith("compiled loops are ready")
     ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
     names = (*ours, "auto", "batch")  # the second time with constraints
-    assert tried == [(kind, name) for kind in ("ndarray", "csc_array") for name in names]
+    methods = [(kind, name) for kind in ("ndarray", "csc_array") for name in names]
+    assert tried == methods + [("apps", name) for name in ("maxsat", "mimo", "mimo, large")]
     assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
 
 

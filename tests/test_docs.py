@@ -66,7 +66,17 @@ def test_links_and_paths_lead_somewhere(page):
         assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("module", ["dcra.api", "dcra.bench.floor"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "dcra.api",
+        "dcra.bench.floor",
+        "dcra.apps.maxsat.clauses",
+        "dcra.apps.maxsat.problem",
+        "dcra.apps.maxsat.solve",
+        "dcra.apps.mimo.detect",
+    ],
+)
 def test_examples_in_docstrings(module):
     tried = doctest.testmod(import_module(module))
     assert tried.attempted > 0

@@ -149,7 +149,7 @@ def solve(
     )
     points = _points(problem, x0)
     wanted = not (label == "auto" and trivial(problem))
-    loops = wanted and loading.affordable(time_limit)
+    loops = wanted and loading.affordable(time_limit, problem.loading_share)
     if wanted and not loops:
         after_short_call()
     compiled = compile_problem(problem, loops)

@@ -50,6 +50,9 @@ def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan of method "auto" for a problem."""
     if enumerable(compiled, seconds_left):
         return Exhaust()
+    special = compiled.problem.plan(compiled, seconds_left)
+    if special is not None:
+        return special
     from dcra.meeting import meet_beside
 
     return meet_beside(compiled, seconds_left, search_plan(compiled, seconds_left))

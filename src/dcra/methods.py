@@ -48,6 +48,9 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "convex": lambda compiled: _losses(compiled, "convex", lambda loss: loss.convex),
     "piecewise linear": lambda compiled: _losses(compiled, "piecewise linear", piecewise_linear),
     "piecewise quadratic": lambda compiled: _losses(compiled, "piecewise quadratic", piecewise_quadratic),
+    "clauses": lambda compiled: (
+        "" if hasattr(compiled.problem, "clauses") else "clauses, as of dcra.apps.maxsat"
+    ),
     "equations": lambda compiled: (
         "" if meetable(compiled) else "equations between integers in at most 88 variables"
     ),

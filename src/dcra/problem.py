@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
+from dcra._kernels.loading import SHARE
 from dcra.constraints import Constraints, Rows, as_sequence
 from dcra.losses import L1, Hinge, Linear, LInf, Loss, SquaredHinge, SquaredL2, as_loss
 from dcra.messages import shown, suggest
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+
+if TYPE_CHECKING:
+    from dcra.compiled import Compiled
+    from dcra.portfolio import Plan
 
 Domain = Literal["spin", "binary"]
 DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -131,6 +136,15 @@ class Problem:
     @property
     def convex(self) -> bool:
         return all(term.loss.convex for term in self.terms)
+
+    @property
+    def loading_share(self) -> float:
+        """Share of a time limit that loading compiled loops may take."""
+        return SHARE
+
+    def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
+        """How method "auto" should search, for special kinds of problem; None: by the general plan."""
+        return None
 
     def objective(self, x: Array) -> Any:
         """F(x) in float64: a float for x of shape (n,), an array of shape (k,) for (k, n)."""

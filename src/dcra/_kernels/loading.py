@@ -30,13 +30,13 @@ def loaded() -> bool:
     return "dcra._kernels.sweep" in sys.modules and not behind.is_set()
 
 
-def affordable(seconds_left: float | None) -> bool:
-    """Whether loading the loops would cost less than a fifth of the time left; always once loaded."""
+def affordable(seconds_left: float | None, share: float = SHARE) -> bool:
+    """Whether loading the loops would cost less than a share of the time left; always once loaded."""
     if not available():
         return False
     if seconds_left is None or loaded():
         return True
-    return (IMPORT_SECONDS if cached() else COMPILE_SECONDS) <= SHARE * seconds_left
+    return (IMPORT_SECONDS if cached() else COMPILE_SECONDS) <= share * seconds_left
 
 
 def cached() -> bool:

@@ -10,10 +10,10 @@ _LAZY = {
     "OutlierReport": "dcra.apps._outliers",
     "SupervisedHashing": "dcra.apps.hashing",
 }
-_MODULES = {"compressed_sensing", "hashing", "regression"}
+_MODULES = {"compressed_sensing", "hashing", "maxsat", "mimo", "regression"}
 
 if TYPE_CHECKING:
-    from dcra.apps import compressed_sensing, hashing, regression
+    from dcra.apps import compressed_sensing, hashing, maxsat, mimo, regression
     from dcra.apps._outliers import OutlierReport
     from dcra.apps.hashing import SupervisedHashing
     from dcra.apps.regression import BinaryRegressor
@@ -24,6 +24,8 @@ __all__ = [
     "SupervisedHashing",
     "compressed_sensing",
     "hashing",
+    "maxsat",
+    "mimo",
     "regression",
 ]
 

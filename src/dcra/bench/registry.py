@@ -14,6 +14,8 @@ BENCHMARKS: dict[str, str] = {
     "bcs": "dcra.bench.bcs:BinaryCompressedSensing",
     "hashing": "dcra.bench.hashing:Hashing",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
+    "maxsat": "dcra.bench.maxsat:MaxSat",
+    "mimo": "dcra.bench.mimo:Mimo",
 }
 """'module:class' of each benchmark."""
 

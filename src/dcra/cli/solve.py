@@ -44,7 +44,9 @@ def solve(
     jobs: int | None,
     **options: Any,
 ) -> int:
-    """Solve the problem in FILE (.npz, .mtx, .mtx.gz, .mps, .mps.gz, .lp).
+    """Solve the problem in FILE (.npz, .mtx, .mps, .lp, .cnf, .wcnf; some of them also packed).
+
+    Clauses are answered in the format of the MaxSAT Evaluation: lines o, s and v.
 
     Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130. It is 1 where
     no point that satisfies the constraints was found.
@@ -58,8 +60,16 @@ def solve(
         check_output(output)
         check_plot(plot)
         problem = io.read(file, b=b, loss=loss, domain=domain)
-        result = api.solve(problem, n_jobs=jobs, progress=not quiet and terminal() is not None, **options)
-    click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result))
+        options |= {"n_jobs": jobs, "progress": not quiet and terminal() is not None}
+        from dcra.apps.maxsat.problem import ClauseProblem
+
+        if isinstance(problem, ClauseProblem) and not as_json:
+            from dcra.cli.maxsat import solve_clauses
+
+            result = solve_clauses(file, problem, options)
+        else:
+            result = api.solve(problem, **options)
+            click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result))
     with bad_input():
         save_output(output, result)
         save_plot(plot, result)

@@ -22,12 +22,13 @@ def warmup(quiet: bool) -> None:
     compiled loops.
     """
     begin = time.perf_counter()
-    for storage in ("dense", "sparse"):
-        for name, solve in tasks(storage).items():
+    groups = {storage: tasks(storage) for storage in ("dense", "sparse")} | {"apps": applications()}
+    for group, calls in groups.items():
+        for name, solve in calls.items():
             start = time.perf_counter()
             solve()
             if not quiet:
-                click.echo(f"{storage:<8}{name:<14}{time.perf_counter() - start:6.1f} s")
+                click.echo(f"{group:<8}{name:<14}{time.perf_counter() - start:6.1f} s")
     if not quiet:
         click.echo(f"compiled loops are ready ({time.perf_counter() - begin:.1f} s)")
 
@@ -52,6 +53,20 @@ def tasks(storage: str) -> dict[str, Callable[[], Any]]:
 
     ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
     return {method: one(method) for method in ours} | {"constraints": constrained, "batch": batch}
+
+
+def applications() -> dict[str, Callable[[], Any]]:
+    """Small solves that need the loops of the applications."""
+    from dcra.apps import maxsat, mimo
+
+    def clauses() -> Any:
+        return maxsat.solve([[v] for v in range(1, LARGE)], hard=[[-1, -2], [1, 2, 3]], starts=3, seed=0)
+
+    def frames(n: int) -> Callable[[], Any]:
+        H = np.eye(n) + 0j
+        return lambda: mimo.detect(H, np.ones((n, 2)), 0.1, "qpsk", soft=True, seed=0)
+
+    return {"maxsat": clauses, "mimo": frames(4), "mimo, large": frames(300)}
 
 
 def matrix(storage: str, n: int) -> Any:

@@ -6,6 +6,7 @@ A format is a module of its own with `read(path, b) -> Problem` and `write(path,
 
 from __future__ import annotations
 
+import lzma
 import os
 import pickle
 import zipfile
@@ -27,6 +28,12 @@ FORMATS: dict[str, str] = {
     "mps": "dcra.io.mps",
     "mps.gz": "dcra.io.mps",
     "lp": "dcra.io.mps",
+    "cnf": "dcra.io.dimacs",
+    "cnf.gz": "dcra.io.dimacs",
+    "cnf.xz": "dcra.io.dimacs",
+    "wcnf": "dcra.io.dimacs",
+    "wcnf.gz": "dcra.io.dimacs",
+    "wcnf.xz": "dcra.io.dimacs",
 }
 """Module of each format, by file extension."""
 
@@ -43,6 +50,7 @@ BROKEN = (
     pickle.UnpicklingError,
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
 )
 """What readers of damaged files raise."""
 
@@ -62,7 +70,8 @@ def read(
     Parameters
     ----------
     path : str or path
-    format : {"npz", "mtx", "mtx.gz", "mps", "mps.gz", "lp"}, optional
+    format : str, optional
+        "npz", "mtx", "cnf", "wcnf", ...: a name of `FORMATS`.
         By default the file's extension.
     b : str or path, optional
         The file with the right-hand side, where the format keeps it in one of its own.
@@ -97,7 +106,8 @@ def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
     ----------
     path : str or path
     problem : Problem
-    format : {"npz", "mtx", "mtx.gz"}, optional
+    format : str, optional
+        "npz", "mtx", "cnf", "wcnf", ...: a name of `FORMATS`.
         By default the file's extension.
 
     Raises
@@ -161,7 +171,7 @@ def _neighbours(path: Path) -> list[str]:
 
 def _complaint(path: Path, error: BaseException) -> str:
     """One line: the file, and what is wrong with it."""
-    if isinstance(error, zipfile.BadZipFile | zlib.error | EOFError):
+    if isinstance(error, zipfile.BadZipFile | zlib.error | lzma.LZMAError | EOFError):
         return f"{path}: damaged or cut short ({_line(error)})"
     if isinstance(error, OSError):
         return f"{path}: {error.strerror or f'damaged or cut short ({_line(error)})'}"

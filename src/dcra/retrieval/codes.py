@@ -54,13 +54,13 @@ def hamming_distances(queries: Host, database: Host) -> Host:
 
 
 def check_packed(name: str, codes: Any) -> Host:
-    codes = np.asarray(codes)
-    if codes.ndim != 2 or codes.dtype != np.uint8:
+    packed: Host = np.asarray(codes)
+    if packed.ndim != 2 or packed.dtype != np.uint8:
         raise TypeError(
-            f"`{name}` must be packed codes, uint8 of shape (n, bytes); got {codes.dtype} of shape "
-            f"{codes.shape}. Did you forget `pack`?"
+            f"`{name}` must be packed codes, uint8 of shape (n, bytes); got {packed.dtype} of shape "
+            f"{packed.shape}. Did you forget `pack`?"
         )
-    return codes
+    return packed
 
 
 def check_both(queries: Any, database: Any) -> tuple[Host, Host]:

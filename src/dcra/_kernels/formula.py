@@ -1,0 +1,83 @@
+"""The arrays that the loops over clauses see. Plain NumPy: building them does not import Numba."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Formula(NamedTuple):
+    """Clauses by literals, and variables by clauses.
+
+    ptr (m+1,) int64, lit : literals 2 v + negated of each clause
+    occ_ptr (n+1,) int64, occ : entries 2 c + negated of each variable
+    cost : (m,) float64, what a false soft clause costs; 0 for hard ones
+    hard : (m,) uint8
+    """
+
+    ptr: Array
+    lit: Array
+    occ_ptr: Array
+    occ: Array
+    cost: Array
+    hard: Array
+
+
+class Walk(NamedTuple):
+    """A point and what is known about its flips.
+
+    x (n,) uint8, truths and critical (m,): true literals, and the exclusive or of their variables
+    weight (m,), change (n,): the weights searched on, and what a flip adds to the weight of false clauses
+    total (2,): false hard clauses, cost of the false soft ones
+    broken, place (m,): the false hard clauses, and the place of each in that list
+    """
+
+    x: Array
+    truths: Array
+    critical: Array
+    weight: Array
+    change: Array
+    total: Array
+    broken: Array
+    place: Array
+
+
+def formula(ptr: Array, literals: Array, n: int, cost: Array, hard: Array) -> Formula:
+    """From literals +v and -v, v = 1..n, clause c being literals[ptr[c]:ptr[c+1]]."""
+    m = ptr.size - 1
+    negated = literals < 0
+    variable = np.abs(literals).astype(np.int64) - 1
+    clause = np.repeat(np.arange(m), np.diff(ptr))
+    kind = np.int32 if max(2 * n, 2 * m) < 2**31 else np.int64
+    by_variable = np.argsort(variable, kind="stable")
+    occ_ptr = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(variable, minlength=n), out=occ_ptr[1:])
+    occ = (2 * clause + negated)[by_variable]
+    lit = 2 * variable + negated
+    return Formula(
+        ptr.astype(np.int64),
+        lit.astype(kind),
+        occ_ptr,
+        occ.astype(kind),
+        np.where(hard, 0.0, cost).astype(np.float64),
+        hard.astype(np.uint8),
+    )
+
+
+def walk(f: Formula, x: Array, weight: Array) -> Walk:
+    """An empty walk at x, to be filled by `clauses.place`."""
+    m = f.hard.size
+    return Walk(
+        x=x.astype(np.uint8),
+        truths=np.zeros(m, np.int32),
+        critical=np.zeros(m, np.int32),
+        weight=weight.astype(np.float64),
+        change=np.zeros(x.size),
+        total=np.zeros(2),
+        broken=np.zeros(m, np.int32),
+        place=np.zeros(m, np.int32),
+    )

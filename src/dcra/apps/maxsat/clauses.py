@@ -1,0 +1,185 @@
+"""A set of clauses, some hard, the others with weights: the input of Max-SAT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+MOST_VARIABLES = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Clauses:
+    """Clauses over variables 1..n; clause c is literals[ptr[c]:ptr[c+1]], +v or -v for v or not v.
+
+    Repeated literals are stored once. Clauses that hold a variable and its negation are always true and are
+    left out; `tautologies` counts them. A clause without literals is always false.
+
+    Parameters
+    ----------
+    n : int
+    ptr : (m+1,) int64
+    literals : (k,) int64
+    weight : (m,) int64 or float64
+        What a false clause costs; 0 for hard ones.
+    hard : (m,) bool
+    tautologies : int
+    """
+
+    n: int
+    ptr: Ints
+    literals: Ints
+    weight: NDArray[Any]
+    hard: NDArray[np.bool_]
+    tautologies: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        clauses: Iterable[Sequence[int]],
+        weights: Sequence[float] | NDArray[Any] | None = None,
+        hard: Iterable[Sequence[int]] = (),
+        n: int | None = None,
+    ) -> Clauses:
+        """From lists of literals.
+
+        Parameters
+        ----------
+        clauses : iterable of sequences of int
+            Soft clauses.
+        weights : (m,) array, optional
+            Positive weights of the soft clauses; 1 by default.
+        hard : iterable of sequences of int
+            Clauses that must be true.
+        n : int, optional
+            Number of variables; the largest that occurs by default.
+
+        Examples
+        --------
+        >>> from dcra.apps.maxsat import Clauses
+        >>> Clauses.of([[1, -2], [2]], weights=[3, 1], hard=[[-1, -2]])
+        Clauses(2 variables, 2 soft, 1 hard)
+        """
+        soft, firm = [list(c) for c in clauses], [list(c) for c in hard]
+        lists = soft + firm
+        given = np.ones(len(soft), np.int64) if weights is None else np.asarray(weights)
+        if given.shape != (len(soft),):
+            raise ValueError(
+                f"`weights` must have shape ({len(soft)},), one per soft clause; got {given.shape}"
+            )
+        flat = np.asarray([literal for c in lists for literal in c])
+        if flat.size and flat.dtype.kind not in "iu":
+            raise TypeError(f"`clauses` must hold integers, +v or -v; got {flat.dtype}")
+        ptr = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum([len(c) for c in lists], out=ptr[1:])
+        is_hard = np.arange(len(lists)) >= len(soft)
+        weight = np.concatenate([given, np.zeros(len(firm), given.dtype)])
+        return cls.from_arrays(n, ptr, flat.astype(np.int64), weight, is_hard)
+
+    @classmethod
+    def from_arrays(
+        cls, n: int | None, ptr: Ints, literals: Ints, weight: NDArray[Any], hard: NDArray[np.bool_]
+    ) -> Clauses:
+        """From flat arrays, checked and put in order: literals by variable, without repetition."""
+        largest = int(np.max(np.abs(literals), initial=0))
+        n = max(largest, 1) if n is None else int(n)
+        if np.any(literals == 0):
+            raise ValueError("`clauses` must not hold the literal 0; variables are numbered from 1")
+        if largest > n:
+            raise ValueError(f"`n` must be at least {largest}, the largest variable that occurs; got {n}")
+        if n >= MOST_VARIABLES:
+            raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; got {n}")
+        _check_weight(weight, hard)
+        clause = np.repeat(np.arange(ptr.size - 1, dtype=np.int64), np.diff(ptr))
+        key = clause * (2 * n + 2) + 2 * np.abs(literals) + (literals < 0)
+        key.sort()
+        key = key[np.append(True, key[1:] != key[:-1])] if key.size else key
+        opposed = np.flatnonzero((key[1:] ^ 1) == key[:-1])  # 2v and 2v + 1, neighbours of one clause
+        clause, rest = key // (2 * n + 2), key % (2 * n + 2)
+        keep = np.ones(ptr.size - 1, bool)
+        keep[clause[opposed]] = False
+        counts = np.bincount(clause, minlength=keep.size)[keep]
+        ordered = np.where(rest & 1, -(rest >> 1), rest >> 1)[keep[clause]]
+        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        whole = weight.astype(np.int64 if weight.dtype.kind in "iub" else np.float64)
+        dropped = int(keep.size - np.count_nonzero(keep))
+        return cls(n, ends, ordered, np.where(hard, 0, whole)[keep], hard[keep], dropped)
+
+    def __repr__(self) -> str:
+        firm = int(np.count_nonzero(self.hard))
+        return f"Clauses({self.n} variables, {self.m - firm} soft, {firm} hard)"
+
+    @property
+    def m(self) -> int:
+        return self.hard.size
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Literals of each clause."""
+        return np.diff(self.ptr)
+
+    @cached_property
+    def top(self) -> int | float:
+        """More than all soft clauses together can cost: the weight that stands for hard."""
+        total = self.weight.sum()
+        return int(total) + 1 if self.weight.dtype.kind == "i" else float(total) + 1.0
+
+    def true_literals(self, x: NDArray[Any]) -> Ints:
+        """How many literals of each clause are true at x in {0,1}^n."""
+        value = np.asarray(x)[np.abs(self.literals) - 1] > 0.5
+        true = value == (self.literals > 0)
+        total = np.concatenate([[0], np.cumsum(true, dtype=np.int64)])
+        return np.asarray(total[self.ptr[1:]] - total[self.ptr[:-1]])
+
+    def cost(self, x: NDArray[Any]) -> int | float:
+        """Weight of the false soft clauses, exact for integer weights."""
+        return self.weight[self.true_literals(x) == 0].sum().item()  # type: ignore[no-any-return]
+
+    def violated(self, x: NDArray[Any]) -> int:
+        """Number of false hard clauses."""
+        return int(np.count_nonzero(self.hard & (self.true_literals(x) == 0)))
+
+    def lists(self) -> list[list[int]]:
+        """The clauses as lists of literals, hard and soft in their order."""
+        flat = self.literals.tolist()
+        return [flat[lo:hi] for lo, hi in zip(self.ptr[:-1].tolist(), self.ptr[1:].tolist(), strict=True)]
+
+
+def random_clauses(n: int, m: int, k: int, seed: int) -> Clauses:
+    """m random clauses of k different variables out of n, signs by coin: uniform random Max-k-SAT."""
+    rng = np.random.default_rng(seed)
+    variables = np.argsort(rng.random((m, n)), axis=1)[:, :k] if n <= 64 else _distinct(rng, n, m, k)
+    signs = rng.choice([-1, 1], (m, k))
+    ptr = np.arange(0, k * m + 1, k, dtype=np.int64)
+    literals = (signs * (variables + 1)).ravel().astype(np.int64)
+    return Clauses.from_arrays(n, ptr, literals, np.ones(m, np.int64), np.zeros(m, bool))
+
+
+def _distinct(rng: np.random.Generator, n: int, m: int, k: int) -> Ints:
+    """Rows of k different numbers below n: drawn again where two agree."""
+    rows = rng.integers(n, size=(m, k))
+    while True:
+        ordered = np.sort(rows, axis=1)
+        again = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        if not again.size:
+            return rows
+        rows[again] = rng.integers(n, size=(again.size, k))
+
+
+def _check_weight(weight: NDArray[Any], hard: NDArray[np.bool_]) -> None:
+    if weight.dtype.kind not in "iubf":
+        raise TypeError(f"`weights` must be real numbers; got {weight.dtype}")
+    soft = weight[~hard]
+    if not np.all(np.isfinite(soft)):
+        raise ValueError("`weights` must be finite; they hold NaN or infinite entries")
+    if np.any(soft <= 0):
+        raise ValueError(f"`weights` must be positive; found {soft[soft <= 0][0]}")
+    if float(soft.sum(dtype=np.float64)) >= 2.0**62:
+        raise ValueError("`weights` must sum to less than 2^62; divide them by a common factor")

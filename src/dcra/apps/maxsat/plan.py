@@ -1,0 +1,76 @@
+"""What method "auto" does with clauses: annealing of growing length, repaired where hard clauses fail."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcra._kernels import loading
+from dcra.apps.maxsat.clauses import Clauses
+from dcra.apps.maxsat.search import AnnealClauses, ClauseAnneal, ClauseWalk
+from dcra.engines.base import Engine
+from dcra.engines.polished import Polished, PolishedState
+from dcra.portfolio import Outcome, Search, Task, next_starts
+
+FIRST_PASSES = 100
+"""Passes of the first run of a timed search; every later one may be twice as long as the one before."""
+
+COUNTED_PASSES = 2_000
+"""Passes of all runs when starts are counted instead of seconds."""
+
+FULL_SHARE = 1 / 8
+"""Share of a timed search that one run may take."""
+
+MOST_PASSES = 50_000_000
+MOVES_PER_CLAUSE = 200
+"""Length of a repair."""
+
+SAFE = 1.5
+"""Weight of a hard clause, as a share of the soft ones around it, that usually keeps it true; every other run
+is at least at this."""
+
+LEAST, MOST = 0.1, 1000.0
+HEAVIER, LIGHTER = 2.0, 0.7
+"""Hard clauses become heavier after a run that left some of them false, and lighter after others."""
+
+
+class ClausePlan:
+    """Annealing; hard clauses weigh as much as turns out to be needed, and what stays false is repaired."""
+
+    exact = False
+    alone = False
+
+    def __init__(self, clauses: Clauses) -> None:
+        self.partial = bool(clauses.hard.any())
+        self.repair = ClauseWalk(MOVES_PER_CLAUSE * max(1000, int(np.count_nonzero(clauses.hard))))
+        self.passes = float(FIRST_PASSES)
+        self.hard_share = SAFE
+        self.rate: float | None = None  # passes per second and worker
+
+    def next(self, search: Search) -> Task | None:
+        if search.starts_left <= 0:
+            return None
+        first = search.started == 0
+        starts = next_starts(search, 1)
+        if not self.partial:
+            return Task(self._anneal(search), starts)
+        return Task(self.repair if first else Polished(self._anneal(search), self.repair), starts)
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        state = outcome.state.first if isinstance(outcome.state, PolishedState) else outcome.state
+        if isinstance(state, AnnealClauses):
+            self.rate = state.steps / max(outcome.seconds, 1e-6)
+            used = state.engine.hard_share
+            share = max(self.hard_share, HEAVIER * used) if state.broken else LIGHTER * used
+            self.hard_share = float(np.clip(share, LEAST, MOST))
+        loading.remember()
+
+    def _anneal(self, search: Search) -> Engine:
+        limit = search.limits.time_limit
+        share = max(self.hard_share, SAFE) if search.started % 2 else self.hard_share
+        if limit is None:
+            return ClauseAnneal(COUNTED_PASSES, hard_share=share)
+        passes, self.passes = self.passes, 2 * self.passes
+        if self.rate is not None:
+            full = FULL_SHARE * search.limits.n_jobs * limit
+            passes = min(passes, self.rate * min(full, max(search.seconds_left, 0.0)))
+        return ClauseAnneal(int(np.clip(passes, 1, MOST_PASSES)), hard_share=share)

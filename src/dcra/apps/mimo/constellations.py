@@ -1,0 +1,139 @@
+"""Constellations of unit mean energy, as levels of their real and imaginary parts.
+
+A part takes one of q levels -(q-1), ..., -1, 1, ..., q-1 times `scale`. Level l = 0..q-1 counts from below;
+its natural-binary digits are the spins of the template, most significant first (level = 2 s1 + s2 for q = 4),
+and its Gray code gives the bits that are sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcra.messages import suggest
+
+Host = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Constellation:
+    """q levels in each of `parts` parts (1: real symbols, 2: complex ones)."""
+
+    name: str
+    q: int
+    parts: int
+
+    @cached_property
+    def scale(self) -> float:
+        """Between levels and symbols: 1 / sqrt(mean energy of the levels)."""
+        return 1 / sqrt(self.parts * (self.q**2 - 1) / 3)
+
+    @property
+    def choices(self) -> Host:
+        """All levels of one part, ascending."""
+        return np.arange(1.0 - self.q, self.q, 2.0)
+
+    @property
+    def digits(self) -> int:
+        """Bits, and spins, of one part."""
+        return self.q.bit_length() - 1
+
+    @property
+    def bits_per_symbol(self) -> int:
+        return self.parts * self.digits
+
+    def symbols(self, levels: Host) -> Host:
+        """Complex symbols from levels (..., parts n): real parts first, then imaginary ones."""
+        if self.parts == 1:
+            return self.scale * levels.astype(np.complex128)
+        re, im = np.split(levels, 2, axis=-1)
+        return np.asarray(self.scale * (re + 1j * im))
+
+    def levels(self, symbols: Host) -> Host:
+        """The nearest levels (..., parts n) of complex numbers (..., n)."""
+        parts = (symbols.real,) if self.parts == 1 else (symbols.real, symbols.imag)
+        return self.nearest(np.concatenate(parts, axis=-1) / self.scale)
+
+    def nearest(self, values: Host) -> Host:
+        """The level nearest to each number."""
+        top = self.q - 1
+        return np.asarray(np.clip(2 * np.floor(0.5 * (values + top) + 0.5) - top, -top, top))
+
+    def bits(self, levels: Host) -> Host:
+        """Gray bits (..., n, bits per symbol) from levels (..., parts n), those of the real part first."""
+        return self._by_symbol(gray_table(self.q)[self.index(levels)])
+
+    def from_bits(self, bits: Host) -> Host:
+        """Levels (..., parts n) from Gray bits (..., n, bits per symbol)."""
+        bits = np.asarray(bits)
+        split = np.concatenate(np.split(bits, self.parts, axis=-1), axis=-2)  # (..., parts n, digits)
+        code = split @ (1 << np.arange(self.digits)[::-1])
+        return np.asarray(2.0 * ungray_table(self.q)[code] - (self.q - 1))
+
+    def index(self, levels: Host) -> Host:
+        """0..q-1 from levels."""
+        return np.rint(0.5 * (levels + (self.q - 1))).astype(np.int64)
+
+    def spins(self, levels: Host) -> Host:
+        """Natural-binary spins (..., parts n digits): all most significant ones first."""
+        shifts = np.arange(self.digits)[::-1]
+        ones = self.index(levels)[..., None, :] >> shifts[:, None] & 1
+        return np.where(ones, 1.0, -1.0).reshape(*levels.shape[:-1], -1)
+
+    def from_spins(self, spins: Host) -> Host:
+        """Levels from natural-binary spins: sum of 2^k s_k."""
+        digits = spins.reshape(*spins.shape[:-1], self.digits, -1)
+        return np.asarray(np.einsum("...dn,d->...n", digits, self.digit_weights))
+
+    @property
+    def digit_weights(self) -> Host:
+        """2^(digits-1), ..., 2, 1."""
+        return 2.0 ** np.arange(self.digits)[::-1]
+
+    def llrs(self, probabilities: Host) -> Host:
+        """log P(bit = 0) - log P(bit = 1) of the Gray bits, from probabilities (..., parts n, q)."""
+        one = gray_table(self.q).astype(bool)  # (q, digits)
+        tiny = np.finfo(np.float64).tiny
+        up, down = probabilities @ one, probabilities @ ~one
+        return self._by_symbol(np.log(np.maximum(down, tiny)) - np.log(np.maximum(up, tiny)))
+
+    def _by_symbol(self, x: Host) -> Host:
+        """(..., parts n, digits) -> (..., n, parts digits)."""
+        return np.concatenate(np.split(x, self.parts, axis=-2), axis=-1)
+
+
+CONSTELLATIONS = {
+    "bpsk": Constellation("bpsk", 2, 1),
+    "qpsk": Constellation("qpsk", 2, 2),
+    "16qam": Constellation("16qam", 4, 2),
+    "64qam": Constellation("64qam", 8, 2),
+}
+
+
+def constellation_of(name: str | Constellation) -> Constellation:
+    """By name."""
+    if isinstance(name, Constellation):
+        return name
+    key = {"4qam": "qpsk"}.get(name, name) if isinstance(name, str) else name
+    if key not in CONSTELLATIONS:
+        raise ValueError(suggest("constellation", name, CONSTELLATIONS))
+    return CONSTELLATIONS[key]
+
+
+def gray_table(q: int) -> Host:
+    """Bits (q, digits) of the levels: neighbours differ in one."""
+    l = np.arange(q)
+    return ((l ^ l >> 1)[:, None] >> np.arange(q.bit_length() - 1)[::-1]) & 1
+
+
+def ungray_table(q: int) -> Host:
+    """The level of each Gray code."""
+    l = np.arange(q)
+    table = np.empty(q, np.int64)
+    table[l ^ l >> 1] = l
+    return table

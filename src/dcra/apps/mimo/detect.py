@@ -1,0 +1,198 @@
+"""Detection of the symbols that were sent, from what was received."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcra.api import _count as check_count
+from dcra.api import _seed as check_seed
+from dcra.apps.mimo.constellations import Constellation
+from dcra.apps.mimo.model import Received, received
+from dcra.apps.mimo.robust import down_weighted, loss_of, robust
+from dcra.apps.mimo.search import (
+    SMALL,
+    Effort,
+    Posterior,
+    effort_for,
+    fitted,
+    least_squares,
+    proven,
+    sampled,
+    tree_form,
+)
+from dcra.losses import Loss, SquaredL2, as_loss
+from dcra.portfolio import default_jobs, one_blas_thread
+
+Host = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """What was most likely sent.
+
+    Attributes
+    ----------
+    symbols : (n_send,) or (n_send, k) complex array
+        Points of the constellation.
+    bits : (..., bits per symbol) array of 0 and 1
+        Their Gray bits; those of the real part first.
+    spins : (n,) or (n, k) array of -1 and 1
+        The unknowns of the template: natural-binary digits, all most significant ones first.
+    fun : float or (k,) array
+        The loss at the symbols, in float64.
+    llrs : (..., bits per symbol) array, optional
+        log P(bit = 0) - log P(bit = 1), in soft mode.
+    proven : bool or (k,) array
+        Whether no other symbols have a smaller loss, proven by sphere search.
+    seconds : float
+    seed : int
+    """
+
+    symbols: Host
+    bits: Host
+    spins: Host
+    fun: Any
+    llrs: Host | None
+    proven: Any
+    seconds: float
+    seed: int
+
+    def __str__(self) -> str:
+        frames = 1 if self.symbols.ndim == 1 else self.symbols.shape[1]
+        return (
+            f"{frames} frames of {self.symbols.shape[0]} symbols, mean loss {np.mean(self.fun):.6g}, "
+            f"{np.count_nonzero(self.proven)} proven, {self.seconds:.3g} s"
+        )
+
+
+def detect(
+    H: Any,
+    y: Any,
+    noise: float | None = None,
+    constellation: str | Constellation = "qpsk",
+    loss: str | Loss = "squared",
+    *,
+    soft: bool = False,
+    seed: int | None = None,
+    n_jobs: int | None = None,
+) -> Detection:
+    """Symbols s with a small loss of Hs - y.
+
+    Parameters
+    ----------
+    H : (n_receive, n_send) complex array
+    y : (n_receive,) or (n_receive, k) complex array
+        One frame, or one per column.
+    noise : float, optional
+        The variance E|n_i|^2. Without it the answer is the frame of least loss that was found. With it,
+        frames too large to be proven are decided beside the likeliest bits, which makes fewer errors. Soft
+        answers without it rest on a guess.
+    constellation : {"bpsk", "qpsk", "16qam", "64qam"}
+        Of unit mean energy.
+    loss : {"squared", "l1", "huber"} or Loss
+        Of the real and imaginary parts: squares for normal noise (maximum likelihood), the others for
+        impulsive noise. The threshold of "huber" comes from the residuals of an l1 fit.
+    soft : bool
+        Decide each bit by its own posterior probability and return log-likelihood ratios. For squares: the
+        fewest wrong bits, where otherwise it is the most likely frame.
+    seed, n_jobs
+        As in `dcra.solve`. The answer does not depend on `n_jobs`.
+
+    Returns
+    -------
+    Detection
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dcra.apps import mimo
+    >>> rng = np.random.default_rng(0)
+    >>> sent = mimo.transmit(mimo.iid_channel(8, 8, rng), 12.0, "16qam", frames=20, rng=rng)
+    >>> found = mimo.detect(sent.H, sent.y, sent.noise, "16qam", seed=0)
+    >>> found.symbols.shape, found.bits.shape, bool(found.proven.all())
+    ((8, 20), (8, 20, 4), True)
+    """
+    begun = time.perf_counter()
+    model, single = received(H, y, constellation, noise)
+    kind = model.constellation
+    squared = isinstance(as_loss(loss), SquaredL2)
+    chosen = secrets.randbits(32) if seed is None else check_seed(seed)
+    jobs = check_count("n_jobs", n_jobs) or default_jobs()
+    effort = effort_for(model.n, len(model.y))
+    if squared:
+        levels, sure = _likeliest(model, effort, chosen, jobs)
+    else:
+        levels, sure = robust(model, loss, chosen, jobs), np.zeros(len(model.y), bool)
+    llrs = None
+    if soft or (squared and by_bits(model)):
+        P, low = _posterior(model, levels, squared, effort, chosen, jobs)
+        ratios = kind.llrs(P)
+        decided = kind.from_bits((ratios < 0).astype(int))
+        levels, llrs = (decided, ratios) if soft else (fitted(model, decided, low), None)
+        sure = np.zeros(len(model.y), bool)
+    fun = model.objective(levels) if squared else loss_of(model, levels, loss)
+    return _packed(model, levels, fun, llrs, sure, single, time.perf_counter() - begun, chosen)
+
+
+def by_bits(model: Received) -> bool:
+    """Whether hard decisions, too, begin with the posterior of each bit: large frames of known noise.
+
+    There the frame of least loss fits the noise, and has more wrong bits than those likeliest one by one. The
+    loss of what was sent is that of samples of the posterior: hard decisions are the likeliest bits, moved
+    until their loss is below it.
+    """
+    return model.noise is not None and model.n > SMALL
+
+
+def _likeliest(model: Received, effort: Effort, seed: int, n_jobs: int) -> tuple[Host, Host]:
+    """Levels of little squared loss, and for which frames none have less."""
+    _ = model.working  # the Gram matrix may use all threads of BLAS; what follows has its own
+    with one_blas_thread():
+        form = tree_form(model)
+        levels = least_squares(model, form, effort, seed, n_jobs)
+        return proven(model, form, levels, n_jobs)
+
+
+def _posterior(
+    model: Received, levels: Host, squared: bool, effort: Effort, seed: int, n_jobs: int
+) -> Posterior:
+    """The posterior of the levels around a good answer."""
+    if squared:
+        return sampled(model, levels, effort, seed, n_jobs)
+    frames = zip(down_weighted(model, levels), levels, strict=True)
+    each = [sampled(one, start[None], effort, seed, n_jobs) for one, start in frames]
+    return Posterior(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
+
+
+def _packed(
+    model: Received,
+    levels: Host,
+    fun: Host,
+    llrs: Host | None,
+    sure: Host,
+    single: bool,
+    seconds: float,
+    seed: int,
+) -> Detection:
+    """Frames to the second axis, or away if there is but one."""
+    kind = model.constellation
+
+    def turned(x: Host) -> Host:
+        return x[0] if single else np.moveaxis(x, 0, 1)
+
+    return Detection(
+        symbols=turned(kind.symbols(levels)),
+        bits=turned(kind.bits(levels)),
+        spins=turned(kind.spins(levels)),
+        fun=float(fun[0]) if single else fun,
+        llrs=None if llrs is None else turned(llrs),
+        proven=bool(sure[0]) if single else sure,
+        seconds=seconds,
+        seed=seed,
+    )

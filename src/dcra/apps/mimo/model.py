@@ -1,0 +1,130 @@
+"""The received frames in real numbers: |y - H s|^2 = |y|^2 - 2 h'u + u'Gu over levels u."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcra.apps.mimo.constellations import Constellation, constellation_of
+
+Host = NDArray[Any]
+
+LARGE = 512
+"""Beyond this many levels the search runs in float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Received:
+    """Frames y (k, n_receive) through H (n_receive, n_send), and the variance of the noise, if known."""
+
+    H: Host
+    y: Host
+    constellation: Constellation
+    noise: float | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of levels sought, in each frame."""
+        return self.constellation.parts * int(self.H.shape[1])
+
+    @cached_property
+    def G(self) -> Host:
+        """A'A (n, n) for the real channel A that maps levels to the received parts."""
+        return gram(self.H, self.constellation)
+
+    @cached_property
+    def h(self) -> Host:
+        """A'y (k, n)."""
+        c = self.constellation.scale * (self.y @ self.H.conj())
+        parts = (c.real,) if self.constellation.parts == 1 else (c.real, c.imag)
+        return np.concatenate(parts, axis=-1)
+
+    @cached_property
+    def working(self) -> tuple[Host, Host]:
+        """G and h in the float type of the search: float32 for large systems."""
+        if self.n <= LARGE:
+            return self.G, np.ascontiguousarray(self.h)
+        return gram(self.H.astype(np.complex64), self.constellation), self.h.astype(np.float32)
+
+    @cached_property
+    def real_channel(self) -> Host:
+        """A (2 n_receive, n): levels to received parts, real ones above imaginary ones."""
+        H = self.constellation.scale * self.H
+        left = np.vstack([H.real, H.imag])
+        return left if self.constellation.parts == 1 else np.hstack([left, np.vstack([-H.imag, H.real])])
+
+    @cached_property
+    def spin_channel(self) -> Host:
+        """The template's A: one column per natural-binary spin, all most significant ones first."""
+        return np.hstack([w * self.real_channel for w in self.constellation.digit_weights])
+
+    @property
+    def real_y(self) -> Host:
+        """Received parts (k, 2 n_receive)."""
+        return np.concatenate([self.y.real, self.y.imag], axis=-1)
+
+    def objective(self, levels: Host) -> Host:
+        """|y - H s|^2 of each frame, in float64, for levels (k, n)."""
+        symbols = self.constellation.symbols(levels)
+        return np.asarray(np.sum(np.abs(self.y - symbols @ self.H.T) ** 2, axis=-1))
+
+    @cached_property
+    def noise_or_guess(self) -> float:
+        """The noise variance; where it is not known, what the least-squares fit leaves, with a floor."""
+        if self.noise is not None:
+            return self.noise
+        fit, *_ = np.linalg.lstsq(self.H, self.y.T, rcond=None)
+        left = float(np.mean(np.abs(self.y.T - self.H @ fit) ** 2))
+        spare = 1 - self.H.shape[1] / self.H.shape[0]
+        power = float(np.mean(np.abs(self.y) ** 2))
+        return max(left / spare if spare > 0.05 else 0.0, 0.05 * power, np.finfo(float).tiny)
+
+
+def gram(H: Host, kind: Constellation) -> Host:
+    """The real Gram matrix of a channel, in the precision of H; half of the work of a product."""
+    from scipy.linalg.blas import get_blas_funcs
+
+    upper = np.triu(get_blas_funcs("herk", (H,))(kind.scale**2, np.asfortranarray(H), trans=2))
+    C = upper + np.triu(upper, 1).conj().T
+    if kind.parts == 1:
+        return np.ascontiguousarray(C.real)
+    return np.block([[C.real, -C.imag], [C.imag, C.real]])
+
+
+def received(H: Any, y: Any, constellation: str | Constellation, noise: Any) -> tuple[Received, bool]:
+    """Checked input, and whether y was a single frame."""
+    kind = constellation_of(constellation)
+    H, y = _complex("H", H), _complex("y", y)
+    if H.ndim != 2 or 0 in H.shape:
+        raise ValueError(f"`H` must have shape (n_receive, n_send), none of them 0; got {H.shape}")
+    if y.ndim not in (1, 2) or y.shape[0] != H.shape[0] or 0 in y.shape:
+        hint = " Did you mean `y.T`?" if y.ndim == 2 and y.shape[1] == H.shape[0] else ""
+        raise ValueError(
+            f"`y` must have shape ({H.shape[0]},), or ({H.shape[0]}, k) for k frames, to match `H` of shape "
+            f"{H.shape}; got {y.shape}.{hint}"
+        )
+    single = y.ndim == 1
+    return Received(H, np.ascontiguousarray(np.atleast_2d(y.T)), kind, _variance(noise)), single
+
+
+def _complex(name: str, x: Any) -> Host:
+    array = np.asarray(x)
+    if array.dtype.kind not in "fiubc":
+        raise TypeError(f"`{name}` must hold numbers; got dtype {array.dtype}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
+    return array.astype(np.complex128)
+
+
+def _variance(noise: Any) -> float | None:
+    if noise is None:
+        return None
+    if isinstance(noise, bool) or not isinstance(noise, int | float | np.number):
+        raise TypeError(f"`noise` must be one number, the variance E|n_i|^2; got {noise!r}")
+    if not 0 < noise < np.inf:
+        raise ValueError(f"`noise` must be a positive variance; got {noise!r}")
+    return float(noise)

@@ -1,0 +1,171 @@
+"""Benchmark `mimo`: bit error rates over SNR, for large, correlated and impulsive systems."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcra.apps import mimo
+from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
+from dcra.bench.mimo_report import sections
+from dcra.bench.sections import Section
+
+Host = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class System:
+    """n x n antennas; `frames` go through each of `channels` (in the small preset)."""
+
+    n: int
+    constellation: str
+    snrs: Sequence[int]
+    frames: int
+    channels: int
+    rho: float = 0.0
+    impulsive: bool = False
+
+
+GRID = tuple(range(4, 17, 2))
+SYSTEMS = {
+    "corr-32": System(32, "qpsk", GRID, 100, 4, rho=0.7),
+    "impulse-32": System(32, "qpsk", GRID, 100, 4, impulsive=True),
+    "iid-32": System(32, "qpsk", GRID, 100, 4),
+    "qam-16": System(16, "16qam", tuple(range(8, 25, 4)), 100, 4),
+    "iid-800": System(800, "qpsk", (4, 6, 8, 10), 1, 2),
+    "iid-1200": System(1200, "qpsk", (4, 6, 8, 10), 1, 2),
+}
+FULL = 25
+"""The full preset has this many times as many channels."""
+
+LARGEST = {"sphere": 12, "sdr": 64, "k-best": 200, "ep": 800, "mmse-sic": 800}
+LARGEST |= dict.fromkeys(("dcra-l1", "dcra-huber", "dcra-huber-soft"), 200)
+"""Antennas beyond which a method is left out: it would take minutes a frame."""
+
+OURS: dict[str, dict[str, Any]] = {
+    "dcra": {},
+    "dcra-soft": {"soft": True},
+    "dcra-l1": {"loss": "l1"},
+    "dcra-huber": {"loss": "huber"},
+    "dcra-huber-soft": {"loss": "huber", "soft": True},
+}
+
+
+class Mimo(Benchmark):
+    """Detection of random symbols; every method sees the same frames and the true noise variance."""
+
+    name: ClassVar[str] = "mimo"
+    summary: ClassVar[str] = "MIMO detection: bit error rate over SNR, time per frame, every rival"
+    sizes: ClassVar[Sequence[str]] = tuple(SYSTEMS)
+    methods: ClassVar[Sequence[str]] = (*OURS, *mimo.RIVALS)
+
+    def cases(self, choice: Choice) -> Iterable[Case]:
+        for size in choice.sizes or self.sizes:
+            system = SYSTEMS[size]
+            count = choice.instances or system.channels * (1 if choice.preset == "small" else FULL)
+            for snr in system.snrs:
+                for i in range(count):
+                    for method in choice.methods or self.methods:
+                        yield Case(f"{size}-{snr}dB-{i}", method, i)
+
+    def run(self, case: Case) -> Row:
+        size, snr, _ = parsed(case.instance)
+        system = SYSTEMS[size]
+        if system.n > LARGEST.get(case.method, system.n):
+            raise Skip(f"{case.method} is left out beyond {LARGEST[case.method]} antennas: minutes a frame")
+        sent = instance(case.instance)
+        detect = detector(case.method, sent, system, case.seed)
+        detector(case.method, _first(sent), system, case.seed)()  # compiled before the clock starts
+        wall, cpu = time.perf_counter(), time.process_time()
+        levels = detect()
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        return judged(sent, levels, system) | {"snr": snr, "size": size, "wall": wall, "cpu": cpu}
+
+    def report(self, rows: Sequence[Row]) -> list[Section]:
+        return sections(rows, SYSTEMS)
+
+
+def parsed(name: str) -> tuple[str, int, int]:
+    """Size, SNR in dB and number of an instance."""
+    size, snr, index = name.rsplit("-", 2)
+    return size, int(snr.removesuffix("dB")), int(index)
+
+
+def instance(name: str) -> mimo.Frames:
+    """Channel and frames, from the name alone."""
+    size, snr, index = parsed(name)
+    system = SYSTEMS[size]
+    rng = np.random.default_rng([index, snr, *size.encode()])
+    if system.rho:
+        H = mimo.correlated_channel(system.n, system.n, system.rho, rng)
+    else:
+        H = mimo.iid_channel(system.n, system.n, rng)
+    options: dict[str, Any] = {"frames": system.frames, "impulsive": system.impulsive, "rng": rng}
+    return mimo.transmit(H, snr, system.constellation, **options)
+
+
+def detector(method: str, sent: mimo.Frames, system: System, seed: int) -> Callable[[], Host]:
+    """A call that returns levels (k, n)."""
+    model, _ = mimo.received(sent.H, sent.y, system.constellation, sent.noise)
+    if method not in OURS:
+        return lambda: mimo.rival(method)(model)
+
+    def ours() -> Host:
+        found = mimo.detect(sent.H, sent.y, sent.noise, system.constellation, seed=seed, **OURS[method])
+        return model.constellation.levels(found.symbols.T)
+
+    return ours
+
+
+def judged(sent: mimo.Frames, levels: Host, system: System) -> Row:
+    """Wrong bits, and squared loss over that of the symbols sent, in float64."""
+    model, _ = mimo.received(sent.H, sent.y, system.constellation, sent.noise)
+    kind = model.constellation
+    loss, true = model.objective(levels), model.objective(sent.levels)
+    wrong = kind.bits(levels) != kind.bits(sent.levels)
+    return {
+        "fun": float(loss.sum()),
+        "bits": int(wrong.size),
+        "wrong": int(wrong.sum()),
+        "frames": len(levels),
+        "ratio": float(np.mean(loss / true)),
+        "worst_ratio": float(np.max(loss / true)),
+    }
+
+
+def _first(sent: mimo.Frames) -> mimo.Frames:
+    """The first frame alone."""
+    few = min(2, sent.y.shape[1])
+    return sent._replace(y=sent.y[:, :few], symbols=sent.symbols[:, :few], levels=sent.levels[:few])
+
+
+def matched_filter_bound(kind: mimo.Constellation, snr: float) -> float:
+    """Bit error rate of one level when all others are known, many antennas, Gray bits."""
+    from scipy.special import ndtr
+
+    return float(2 * (1 - 1 / kind.q) / kind.digits * ndtr(-kind.scale * sqrt(2 * snr)))
+
+
+def bayes_floor(snr: float) -> float:
+    """Large-system bit error rate of the best detector, n x n, QPSK, independent entries.
+
+    The fixed point of eta = snr / (1 + snr mse(eta)), mse(eta) that of a spin in noise 1/eta, from below.
+    """
+    from scipy.special import ndtr, roots_hermitenorm
+
+    z, w = roots_hermitenorm(80)
+    w = w / w.sum()
+    eta = 0.0
+    for _ in range(10_000):
+        mse = 1 - float(w @ np.tanh(eta + sqrt(eta) * z))
+        new = snr / (1 + snr * mse)
+        if abs(new - eta) < 1e-12 * snr:
+            break
+        eta = new
+    return float(ndtr(-sqrt(eta)))

@@ -1,0 +1,72 @@
+"""Benchmarks maxsat and mimo: cases run, rows are judged, reports are made."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dcra.bench.base import Choice, Skip
+from dcra.bench.mimo import Mimo, bayes_floor, instance, matched_filter_bound
+from dcra.bench.registry import benchmark
+from dcra.bench.sections import Table
+
+
+@pytest.mark.parametrize(
+    ("db", "bound", "floor"),
+    [(4, 0.0563, 0.1256), (6, 0.0231, 0.0691), (8, 0.0060, 0.0115), (10, 0.00078, 0.00091)],
+)
+def test_bound_and_floor(db, bound, floor):
+    from dcra.apps.mimo import CONSTELLATIONS
+
+    power = 10 ** (db / 10)
+    assert matched_filter_bound(CONSTELLATIONS["qpsk"], power) == pytest.approx(bound, rel=0.02)
+    assert bayes_floor(power) == pytest.approx(floor, rel=0.01)
+
+
+def rows_of(name, choice):
+    study = benchmark(name)
+    rows = []
+    for case in study.cases(choice):
+        try:
+            row = study.run(case)
+        except Skip:
+            continue
+        assert {"fun", "wall", "cpu"} <= set(row)
+        rows.append({"instance": case.instance, "method": case.method} | json.loads(json.dumps(row)))
+    return study, rows
+
+
+def test_mimo(monkeypatch):
+    from dcra.bench import mimo
+
+    system = mimo.System(4, "qpsk", (8, 12), 5, 1, rho=0.7)
+    monkeypatch.setattr(mimo, "SYSTEMS", {"corr-4": system})
+    study, rows = rows_of("mimo", Choice(sizes=["corr-4"]))
+    assert len(rows) == 2 * len(Mimo.methods)
+    exact = {row["instance"]: row["fun"] for row in rows if row["method"] == "sphere"}
+    for row in rows:
+        assert row["fun"] >= exact[row["instance"]] - 1e-9
+        if row["method"] == "dcra":
+            assert row["fun"] == pytest.approx(exact[row["instance"]])
+    text, figure, table = study.report(rows)
+    assert len(figure.panels) == 1
+    assert len(table.rows) == len(rows)
+    assert isinstance(table, Table)
+    assert (instance("corr-4-8dB-0").y == instance("corr-4-8dB-0").y).all()
+    assert text.paragraphs
+
+
+def test_maxsat(monkeypatch):
+    from dcra.bench import maxsat
+
+    original = maxsat.partial_3sat
+    monkeypatch.setattr(maxsat, "partial_3sat", lambda n, ratio, seed: original(14, 3.0, seed))
+    study, rows = rows_of(
+        "maxsat", Choice(sizes=["partial-3sat"], methods=["dcra", "milp", "cp-sat"], budget=0.4)
+    )
+    assert {row["fun"] for row in rows if row["violated"] == 0} == {rows[0]["fun"]}
+    words, shares, table = study.report(rows)
+    assert len(table.rows) == len(rows)
+    assert {row[-1] for row in shares.rows if row[1] == "dcra"} == {1.0}
+    assert words.title == "Max-SAT"

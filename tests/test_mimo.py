@@ -1,0 +1,197 @@
+"""MIMO detection: constellations, channels, exactness on small systems, soft answers, rivals."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import dcra
+from dcra.apps import mimo
+from dcra.apps.mimo import CONSTELLATIONS, rival
+from dcra.apps.mimo.robust import as_problem
+
+
+def frames(name="qpsk", n_receive=6, n_send=6, snr=8.0, count=5, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    H = mimo.iid_channel(n_receive, n_send, rng)
+    return mimo.transmit(H, snr, name, frames=count, rng=rng, **options)
+
+
+def model_of(sent, name="qpsk"):
+    return mimo.received(sent.H, sent.y, name, sent.noise)[0]
+
+
+def enumerated(model):
+    """The levels of least |y - Hs|^2 of every frame."""
+    points = np.array(list(itertools.product(model.constellation.choices, repeat=model.n)))
+    values = np.sum((points @ model.G) * points, axis=1) - 2 * model.h @ points.T
+    return points[np.argmin(values, axis=1)]
+
+
+@pytest.mark.parametrize("kind", CONSTELLATIONS.values(), ids=lambda kind: kind.name)
+def test_constellations(kind):
+    rng = np.random.default_rng(0)
+    levels = rng.choice(kind.choices, (3, kind.parts * 5))
+    every = np.array(list(itertools.product(kind.choices, repeat=kind.parts)))
+    assert np.mean(np.abs(kind.symbols(every)) ** 2) == pytest.approx(1)
+    np.testing.assert_array_equal(kind.levels(kind.symbols(levels)), levels)
+    np.testing.assert_array_equal(kind.from_bits(kind.bits(levels)), levels)
+    np.testing.assert_array_equal(kind.from_spins(kind.spins(levels)), levels)
+    assert kind.bits(levels).shape == (3, 5, kind.bits_per_symbol)
+    neighbours = kind.bits(np.repeat(kind.choices, kind.parts).reshape(kind.q, -1))
+    assert np.abs(np.diff(neighbours.reshape(kind.q, -1), axis=0)).sum() == kind.parts * (kind.q - 1)
+    sure = np.eye(kind.q)[kind.index(levels)]
+    np.testing.assert_array_equal(kind.llrs(sure) < 0, kind.bits(levels) == 1)
+
+
+def test_the_template_has_the_same_values():
+    sent = frames("16qam", 4, 3, count=2)
+    model = model_of(sent, "16qam")
+    problem = as_problem(model, 1)
+    spins = model.constellation.spins(sent.levels)
+    assert problem.objective(spins[1]) == pytest.approx(model.objective(sent.levels)[1])
+    u = sent.levels[1]
+    gram = u @ model.G @ u - 2 * model.h[1] @ u + np.sum(np.abs(model.y[1]) ** 2)
+    assert gram == pytest.approx(model.objective(sent.levels)[1])
+
+
+def test_channels_and_noise_are_what_they_say():
+    rng = np.random.default_rng(0)
+    H = mimo.correlated_channel(60, 60, 0.7, rng)
+    assert abs(np.corrcoef(H[:, 10], H[:, 11])[0, 1]) > 0.5
+    assert np.mean(np.abs(H) ** 2) == pytest.approx(2, rel=0.2)
+    for draw in (mimo.gaussian_noise, mimo.impulsive_noise):
+        noise = draw((100_000,), 3.0, rng)
+        assert np.mean(np.abs(noise) ** 2) == pytest.approx(3, rel=0.05)
+    H = mimo.iid_channel(200, 200, rng)
+    assert mimo.noise_variance(H, 10.0) == pytest.approx(2 * 200 / 10, rel=0.02)
+    with pytest.raises(ValueError, match="`rho` must lie between -1 and 1; got 1"):
+        mimo.correlated_channel(2, 2, 1, rng)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_receive", "n_send"),
+    [("bpsk", 8, 10), ("qpsk", 5, 5), ("qpsk", 3, 5), ("16qam", 3, 2), ("64qam", 2, 1), ("16qam", 1, 2)],
+)
+@pytest.mark.parametrize("snr", [4.0, 14.0])
+def test_small_systems_are_solved_exactly(name, n_receive, n_send, snr):
+    sent = frames(name, n_receive, n_send, snr)
+    model = model_of(sent, name)
+    best = enumerated(model)
+    found = mimo.detect(sent.H, sent.y, sent.noise, name, seed=0)
+    np.testing.assert_array_equal(model.constellation.levels(found.symbols.T), best)
+    np.testing.assert_array_equal(rival("sphere")(model), best)
+    np.testing.assert_allclose(found.fun, model.objective(best))
+    assert found.proven.all()
+
+
+def test_one_frame_or_many():
+    sent = frames("16qam", 4, 4, 20.0, count=3)
+    many = mimo.detect(sent.H, sent.y, sent.noise, "16qam", seed=0)
+    one = mimo.detect(sent.H, sent.y[:, 1], sent.noise, "16qam", seed=0)
+    assert many.symbols.shape == (4, 3)
+    assert many.bits.shape == (4, 3, 4)
+    assert many.spins.shape == (16, 3)
+    np.testing.assert_array_equal(one.symbols, many.symbols[:, 1])
+    np.testing.assert_array_equal(one.bits, many.bits[:, 1])
+    assert one.proven is True
+    assert isinstance(one.fun, float)
+    assert str(many).startswith("3 frames of 4 symbols, mean loss ")
+
+
+def test_the_answer_does_not_depend_on_the_number_of_threads():
+    sent = frames("qpsk", 40, 40, 6.0, count=4)
+    one, two = (mimo.detect(sent.H, sent.y, sent.noise, seed=3, soft=True, n_jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.llrs, two.llrs)
+    np.testing.assert_array_equal(one.bits, two.bits)
+
+
+def test_large_frames_beat_the_sent_one():
+    """More unknowns than float64 is used for; the likeliest frame is at least as likely as the one sent."""
+    sent = frames("qpsk", 280, 280, 8.0, count=1)
+    found = mimo.detect(sent.H, sent.y, sent.noise, seed=0)
+    model = model_of(sent)
+    assert found.fun[0] <= model.objective(sent.levels)[0]
+    wrong = np.mean(found.bits[:, 0] != model.constellation.bits(sent.levels)[0])
+    assert wrong < 0.5 * np.mean(rival("mmse")(model) != sent.levels)
+
+
+def test_soft_answers_are_posterior_probabilities():
+    sent = frames("qpsk", 4, 4, 4.0, count=4)
+    model = model_of(sent)
+    points = np.array(list(itertools.product([-1.0, 1.0], repeat=8)))
+    found = mimo.detect(sent.H, sent.y, sent.noise, seed=0, soft=True)
+    for f in range(4):
+        values = np.sum(np.abs(model.y[f] - model.constellation.symbols(points) @ sent.H.T) ** 2, axis=1)
+        weights = np.exp((values.min() - values) / sent.noise)
+        up = np.array([weights[points[:, i] > 0].sum() for i in range(8)]) / weights.sum()
+        exact = model.constellation.llrs(np.stack([1 - up, up], axis=-1))
+        mild = np.abs(exact) < 3
+        np.testing.assert_allclose(found.llrs[:, f][mild], exact[mild], atol=0.5)
+
+
+@pytest.mark.parametrize("loss", ["l1", "huber", dcra.losses.Huber(0.5)])
+def test_impulsive_noise_wants_another_loss(loss):
+    sent = frames("qpsk", 16, 12, 8.0, count=20, impulsive=True)
+    truth = np.moveaxis(CONSTELLATIONS["qpsk"].bits(sent.levels), 0, 1)
+    robust = mimo.detect(sent.H, sent.y, sent.noise, loss=loss, seed=0)
+    plain = mimo.detect(sent.H, sent.y, sent.noise, seed=0)
+    assert np.mean(robust.bits != truth) < 0.7 * np.mean(plain.bits != truth)
+    soft = mimo.detect(sent.H, sent.y, sent.noise, loss=loss, seed=0, soft=True)
+    assert np.mean(soft.bits != truth) < 0.7 * np.mean(plain.bits != truth)
+
+
+@pytest.mark.parametrize("name", mimo.RIVALS)
+def test_rivals_find_clear_frames(name):
+    sent = frames("16qam", 8, 6, 30.0, count=4)
+    np.testing.assert_array_equal(rival(name)(model_of(sent, "16qam")), sent.levels)
+
+
+def test_a_frame_without_noise_given():
+    sent = frames("qpsk", 12, 8, 15.0, count=3)
+    found = mimo.detect(sent.H, sent.y, seed=0, soft=True)
+    np.testing.assert_allclose(found.symbols, sent.symbols)
+
+
+def test_bad_input():
+    H, y = np.ones((4, 3)), np.ones(4)
+    with pytest.raises(ValueError, match=r"`y` must have shape \(4,\), or \(4, k\) for k frames.*got \(3,\)"):
+        mimo.detect(H, np.ones(3))
+    with pytest.raises(ValueError, match=r"Did you mean `y.T`\?"):
+        mimo.detect(H, np.ones((3, 4)))
+    with pytest.raises(ValueError, match=r"`H` must have shape \(n_receive, n_send\)"):
+        mimo.detect(np.ones(4), y)
+    with pytest.raises(ValueError, match="`H` must be finite"):
+        mimo.detect(np.where(H == 1, np.nan, H), y)
+    with pytest.raises(ValueError, match="`y` must be finite"):
+        mimo.detect(H, np.full(4, np.inf))
+    with pytest.raises(TypeError, match="`H` must hold numbers"):
+        mimo.detect([["a"]], y)
+    with pytest.raises(ValueError, match="`constellation` must be one of bpsk, qpsk, 16qam, 64qam; got"):
+        mimo.detect(H, y, constellation="16-qam")
+    with pytest.raises(ValueError, match="`noise` must be a positive variance; got 0"):
+        mimo.detect(H, y, noise=0)
+    with pytest.raises(TypeError, match="`noise` must be one number"):
+        mimo.detect(H, y, noise=[1.0])
+    with pytest.raises(ValueError, match="`n_jobs` must be at least 1; got 0"):
+        mimo.detect(H, y, n_jobs=0)
+    with pytest.raises(ValueError, match="`seed` must not be negative; got -1"):
+        mimo.detect(H, y, seed=-1)
+    with pytest.raises(ValueError, match="`loss` must be one of"):
+        mimo.detect(H, y, loss="l3")
+    with pytest.raises(ValueError, match="`rival` must be one of"):
+        rival("zff")
+
+
+def test_an_interrupt_leaves_no_half_answer(monkeypatch):
+    from dcra.apps.mimo import parallel
+    from dcra.result import Status
+
+    def interrupted(work, count, n_jobs, grain, stop):
+        stop.why = Status.INTERRUPTED
+
+    monkeypatch.setattr(parallel, "in_parallel", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mimo.detect(np.eye(3), np.ones(3), seed=0)
