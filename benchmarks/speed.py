@@ -22,30 +22,36 @@ import dcra
 from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
 from dcra.engines.sweep import Sweep
+from dcra.portfolio import one_blas_thread
 
 
 def sweep() -> None:
-    """Sweeps on one core: bytes of A per second, against reading alone, and floating-point work."""
+    """Sweeps on one core beside what binds: reading A where it exceeds the caches, else arithmetic."""
     print("dense float32 sweeps, one core")
+    gemm = _gemm()
     for r, n in ((300, 300), (1000, 1000), (2000, 3000), (5000, 5000)):
         rng = np.random.default_rng(0)
         A = np.asfortranarray(rng.standard_normal((r, n)).astype(np.float32))
         ours, reading = _swept(A), _read(A)
         print(
-            f"  {r:>5} x {n:<5} A at {4 * ours / 1e9:6.2f} GB/s, dot product {4 * reading / 1e9:6.2f} GB/s "
-            f"({100 * ours / reading:3.0f} %)"
+            f"  {r:>5} x {n:<5} A at {4 * ours / 1e9:5.1f} GB/s, dot product {4 * reading / 1e9:5.1f} "
+            f"({100 * ours / reading:3.0f} %); {FLOPS * ours / 1e9:5.1f} Gflop/s of {gemm / 1e9:.0f}"
         )
 
 
+FLOPS = 7
+"""Per entry: scale, clip at both sides, multiply and add for the gradient; multiply and add for the move."""
+
+
 def _swept(A: np.ndarray) -> float:
-    """Entries of A per second; the gradient reads a column and the move reads it again, from cache."""
+    """Entries of A per second that come from memory: each is used twice, the second time from cache."""
     compiled = compile_problem(dcra.Problem([dcra.Term("l1", A, np.zeros(len(A), np.float32))]))
-    state = Sweep(10_000).start(compiled, Starts(0, 0, 1))
-    state.advance(3 * A.size)
-    before, begin = state.work, time.perf_counter()
+    state = Sweep(1_000_000).start(compiled, Starts(0, 0, 1))  # so slow that no variable rests
+    state.advance(4 * A.size)
+    before, begin = state.steps, time.perf_counter()
     while time.perf_counter() - begin < 0.5:
         state.advance(4 * A.size)
-    return (state.work - before) / (time.perf_counter() - begin)
+    return (state.steps - before) * A.size / (time.perf_counter() - begin)
 
 
 def _read(A: np.ndarray) -> float:
@@ -56,6 +62,17 @@ def _read(A: np.ndarray) -> float:
         np.dot(flat, flat)
         times += 1
     return times * A.size / (time.perf_counter() - begin)
+
+
+def _gemm(n: int = 1000) -> float:
+    """Operations per second of a matrix product on one core."""
+    A = np.ones((n, n), np.float32)
+    with one_blas_thread():
+        begin, times = time.perf_counter(), 0
+        while time.perf_counter() - begin < 0.5:
+            A @ A
+            times += 1
+        return 2.0 * n**3 * times / (time.perf_counter() - begin)
 
 
 def batch() -> None:

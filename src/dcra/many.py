@@ -26,7 +26,7 @@ CHUNK = 256
 """Right-hand sides that one array sweep carries."""
 
 SWEEPS, ARRAY_STARTS = 60, 4
-BUDGET = 4_000_000_000
+BUDGET = 3_000_000_000
 """Entries of A touched for all right-hand sides together, when nothing else is asked for."""
 
 MIN_PASSES, FEW_PASSES, MAX_PASSES = 20, 16, 300
