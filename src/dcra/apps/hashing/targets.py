@@ -52,7 +52,7 @@ def distinct_pairs(index: Host, X: Host) -> Pairs:
 def label_table(y: Any, n: int) -> tuple[Host | None, Table]:
     """The classes, if y has one per sample, and the table of one-hot or multi-label rows."""
     if y is None:
-        raise ValueError("`y` is required for target 'labels'; got None")
+        raise ValueError("learning from labels requires y to be passed, but the target y is None; give `y`")
     labels = np.asarray(y.compute() if is_dask(y) else y)
     if labels.ndim not in (1, 2) or len(labels) != n:
         raise ValueError(
