@@ -31,6 +31,7 @@ def minimize(
     weights: float | Array | None = None,
     domain: str = "spin",
     linear: Array | None = None,
+    quadratic: Any = None,
     method: str | Engine = "auto",
     time_limit: float | None = None,
     starts: int | None = None,
@@ -41,7 +42,7 @@ def minimize(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Result:
-    """Minimise f(Ax - b) + c'x over x in {-1,1}^n or {0,1}^n.
+    """Minimise f(Ax - b) + c'x + x'Qx over x in {-1,1}^n or {0,1}^n.
 
     Parameters
     ----------
@@ -56,6 +57,8 @@ def minimize(
         {-1,1}^n or {0,1}^n.
     linear : (n,) array, optional
         c.
+    quadratic : (n, n) array, scipy.sparse matrix or LinearOperator, optional
+        Q.
 
     The remaining parameters are those of `solve`.
 
@@ -71,7 +74,8 @@ def minimize(
     >>> dcra.minimize(A, A @ [1, -1]).x
     array([ 1., -1.])
     """
-    problem = Problem([Term(loss, A, b, 1.0 if weights is None else weights)], linear=linear, domain=domain)
+    term = Term(loss, A, b, 1.0 if weights is None else weights)
+    problem = Problem([term], linear=linear, quadratic=quadratic, domain=domain)
     return solve(
         problem,
         method=method,

@@ -48,6 +48,10 @@ COPY_SHARE = 0.4
 
 def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan of method "auto" for a problem."""
+    if compiled.quadratic is not None:
+        from dcra import quadratic_auto
+
+        return quadratic_auto.plan_for(compiled, seconds_left)
     if enumerable(compiled, seconds_left):
         return Exhaust()
     copy = COPY_SECONDS * compiled.work_per_pass

@@ -179,4 +179,10 @@ def _restated(problem: Problem, path: Path, loss: Loss | None, domain: str | Non
         if len(terms) != 1:
             raise ValueError(f"{path}: `loss` can replace that of one term; the file has {len(terms)}")
         terms = [Term(loss, t.A, t.b, t.weight) for t in terms]
-    return Problem(terms, linear=problem.linear, constant=problem.constant, domain=domain or problem.domain)
+    return Problem(
+        terms,
+        linear=problem.linear,
+        quadratic=problem.quadratic,
+        constant=problem.constant,
+        domain=domain or problem.domain,
+    )

@@ -1,0 +1,118 @@
+"""Method "auto" where there are couplings: annealing runs of growing length, and children of the best of them.
+
+Every run is crossed with the elite: where two points differ, the connected parts of the difference are
+independent choices, and the better is taken of each. Runs start at random, or, once there is an elite, every
+other one from the best point at a gentler temperature.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcra._kernels import loading
+from dcra._kernels.store import Sparse
+from dcra.compiled import Compiled
+from dcra.engines.base import Host, Starts
+from dcra.enumeration import enumerable
+from dcra.polish.anneal import Anneal
+from dcra.polish.fields import FieldAnnealState, temperature_unit
+from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_starts
+
+HOT, GENTLE, COLD = 0.65, 0.4, 0.06
+"""First temperatures of a run from a random and from a good point, and the last, in units of `Anneal`."""
+
+FIRST_PASSES, LEAST_PASSES, MOST_PASSES = 100, 20, 1_000_000
+PASSES_PER_START = 1000
+GROWTH = 1.5
+SHARE = 1 / 6
+"""Share of a timed search that one run may take."""
+
+ELITE = 12
+
+
+def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
+    """The plan of method "auto" for a problem with a quadratic term."""
+    if enumerable(compiled, seconds_left):
+        return Exhaust()
+    if compiled.tabulated:
+        return Annealing(compiled)
+    from dcra.engines import recipes
+
+    return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())
+
+
+class Annealing:
+    """Annealing runs, crossed with each other."""
+
+    exact = False
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.unit = temperature_unit(compiled)
+        self.passes = float(FIRST_PASSES)
+        self.pace = 0.0  # seconds per pass
+        self.elite: list[tuple[float, Host]] = []
+        self.runs = 0
+        self.crossing = not compiled.pieces and isinstance(compiled.couplings.C, Sparse)
+
+    def next(self, search: Search) -> Task | None:
+        if search.starts_left <= 0:
+            return None
+        starts = next_starts(search, 1)
+        passes = self._passes(search)
+        self.runs += 1
+        if starts.points is not None:
+            return Task(Anneal(passes, GENTLE, COLD, self.unit), starts)
+        if self.elite and self.runs % 2 == 0:
+            best = self.elite[0][1]
+            again = Starts(starts.seed, starts.first, 1, best[None].copy())
+            return Task(Anneal(passes, GENTLE, COLD, self.unit), again)
+        return Task(Anneal(passes, HOT, COLD, self.unit), starts)
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        state = outcome.state
+        assert isinstance(state, FieldAnnealState)
+        self.pace = outcome.seconds / max(1, state.steps)
+        spins = outcome.spins[0]
+        value = float(state.score[1])
+        if self.crossing and self.elite:
+            child, changed = self._crossed(spins)
+            if changed:
+                fun = search.offer(child)
+        self._admit(value, spins)
+        loading.remember()
+
+    def _passes(self, search: Search) -> int:
+        limit = search.limits.time_limit
+        if limit is None:
+            return PASSES_PER_START
+        most = search.seconds_left / self.pace if self.pace else FIRST_PASSES
+        share = SHARE * limit * search.limits.n_jobs / self.pace if self.pace else FIRST_PASSES
+        passes = min(self.passes, share, most)
+        self.passes *= GROWTH
+        return int(np.clip(passes, LEAST_PASSES, MOST_PASSES))
+
+    def _admit(self, value: float, spins: Host) -> None:
+        """Keep the best points that differ."""
+        if any(value == known and np.array_equal(spins, other) for known, other in self.elite):
+            return
+        self.elite.append((value, spins.copy()))
+        self.elite.sort(key=lambda pair: pair[0])
+        del self.elite[ELITE:]
+
+    def _crossed(self, spins: Host) -> tuple[Host, int]:
+        """The child of a point and all of the elite."""
+        from dcra._kernels.crossover import cross
+
+        couplings = self.compiled.couplings
+        s = spins.astype(couplings.dtype)
+        g = couplings.fields(s)
+        score = np.full(2, couplings.value(s, g))
+        scratch = np.empty(s.size, np.int64), np.empty(s.size, np.int64)
+        changed = 0
+        signs = (1.0, -1.0) if not couplings.field.any() else (1.0,)
+        for _, other in self.elite:
+            for sign in signs:
+                sign_ = couplings.dtype.type(sign)
+                changed += cross(couplings.C, s, g, score, other.astype(s.dtype), sign_, *scratch)
+        return s.astype(np.float64), changed
