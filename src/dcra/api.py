@@ -143,9 +143,10 @@ def solve(
         clock=clock,
     )
     points = _points(problem, x0)
-    loops = not (label == "auto" and trivial(problem)) and loading.affordable(time_limit)
+    family = "couplings" if problem.quadratic is not None and not problem.terms else "losses"
+    loops = not (label == "auto" and trivial(problem)) and loading.affordable(time_limit, family)
     compiled = compile_problem(problem, loops)
-    compile_seconds = loading.load(announce=progress) if compiled.tabulated else 0.0
+    compile_seconds = loading.load(progress, family) if compiled.tabulated else 0.0
     chosen = secrets.randbits(32) if seed is None else _seed(seed)
     search = Search(compiled, limits, chosen, begun, compiled.encode(points) if points is not None else None)
     search.compile_seconds = compile_seconds

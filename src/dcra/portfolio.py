@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf, sqrt
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from dcra.engines.base import Engine, Host, Starts, State
 from dcra.enumeration import SEGMENTS, Enumerate
 from dcra.problem import Problem
 from dcra.result import Progress, Result, Status, relative_gap
+
+if TYPE_CHECKING:
+    from dcra.sdp import SdpStage
 
 DEFAULT_STARTS = 32
 CHUNK_SECONDS = 0.002
@@ -246,7 +249,8 @@ def first_answer(search: Search) -> None:
     compiled = search.compiled
     problem = compiled.problem
     begin = search.limits.clock()
-    search.tiny = rounding_share(problem) * abs(float(problem.value_at_ones))
+    coupled = 0.0 if problem.quadratic is None else abs(problem.constant)  # the cut of no edges is 0
+    search.tiny = rounding_share(problem) * (abs(float(problem.value_at_ones)) + coupled)
     z = compiled.residual_at_zero
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
@@ -326,8 +330,8 @@ def paced(work: int, seconds: float) -> int:
 def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     """The dual stage, within its share of the time; `fun` is the objective of a known point."""
     clock = search.limits.clock
-    stage = DualStage(search.compiled, fun)
     limit = search.limits.time_limit
+    stage = dual_stage(search.compiled, fun, inf if limit is None else BOUND_SHARE * limit)
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
     work = search.compiled.work_per_pass
@@ -337,6 +341,15 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
         work = paced(work, clock() - begin)
         tick()
     return rounded_up(search.compiled.problem, stage.bound)
+
+
+def dual_stage(compiled: Compiled, fun: float, seconds: float) -> DualStage | SdpStage:
+    """The stage that raises the bound of a problem, given the objective of a point and the time there is."""
+    if compiled.quadratic is None:
+        return DualStage(compiled, fun)
+    from dcra.sdp import SdpStage
+
+    return SdpStage(compiled, fun, seconds)
 
 
 def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:

@@ -80,7 +80,7 @@ class Annealing:
             if changed:
                 fun = search.offer(child)
         self._admit(value, spins)
-        loading.remember()
+        loading.remember("losses" if self.compiled.pieces else "couplings")
 
     def _passes(self, search: Search) -> int:
         limit = search.limits.time_limit

@@ -11,6 +11,9 @@ import time
 from functools import cache
 from pathlib import Path
 
+MODULES = {"losses": "dcra._kernels.sweep", "couplings": "dcra._kernels.ising"}
+"""Two families of loops, and a module that only the loaded ones have imported."""
+
 IMPORT_SECONDS = 1.5
 COMPILE_SECONDS = 20.0
 SHARE = 0.2
@@ -22,49 +25,52 @@ def available() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def loaded() -> bool:
-    return "dcra._kernels.sweep" in sys.modules
+def loaded(family: str = "losses") -> bool:
+    return MODULES[family] in sys.modules
 
 
-def affordable(seconds_left: float | None) -> bool:
+def affordable(seconds_left: float | None, family: str = "losses") -> bool:
     """Whether loading the loops would cost less than a fifth of the time left; always once loaded."""
     if not available():
         return False
-    if seconds_left is None or loaded():
+    if seconds_left is None or loaded(family):
         return True
-    return (IMPORT_SECONDS if cached() else COMPILE_SECONDS) <= SHARE * seconds_left
+    return (IMPORT_SECONDS if cached(family) else COMPILE_SECONDS) <= SHARE * seconds_left
 
 
-def cached() -> bool:
+def cached(family: str = "losses") -> bool:
     """Whether an earlier process has left machine code of these very loops on disk."""
-    return _stamp().exists()
+    return _stamp(family).exists()
 
 
-def load(announce: bool = False) -> float:
+def load(announce: bool = False, family: str = "losses") -> float:
     """Import the loops; seconds it took. A first compilation is announced on stderr."""
-    if loaded():
+    if loaded(family):
         return 0.0
-    if announce and not cached():
+    if announce and not cached(family):
         print("dcra: compiling its inner loops, once; this takes some seconds", file=sys.stderr)
     begin = time.perf_counter()
-    from dcra._kernels import anneal, flip, state, sweep  # noqa: F401
+    if family == "couplings":
+        from dcra._kernels import crossover, ising  # noqa: F401
+    else:
+        from dcra._kernels import anneal, flip, state, sweep  # noqa: F401
 
     return time.perf_counter() - begin
 
 
-def remember() -> None:
+def remember(family: str = "losses") -> None:
     """Note on disk that the loops have been compiled; a folder that cannot be written is no harm."""
-    if not cached():
+    if not cached(family):
         with contextlib.suppress(OSError):
-            _stamp().parent.mkdir(parents=True, exist_ok=True)
-            _stamp().touch()
+            _stamp(family).parent.mkdir(parents=True, exist_ok=True)
+            _stamp(family).touch()
 
 
 @cache
-def _stamp() -> Path:
+def _stamp(family: str) -> Path:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     folder = Path(chosen) if chosen else Path(__file__).parent / "__pycache__"
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    return folder / f"compiled-{digest.hexdigest()[:16]}"
+    return folder / f"{family}-{digest.hexdigest()[:16]}"
