@@ -62,6 +62,10 @@ class SpinForm:
             return 0.5 * (self.J.apply(S) + self.J.adjoint(S))
         return self.J.apply(S)
 
+    def fields(self, S: Array) -> Array:
+        """The entries of J s that these columns of J belong to."""
+        return self.J.adjoint(S) if not isinstance(self.J, MatrixFree) else self.apply(S)
+
     def value(self, S: Array) -> Array:
         from dcra._array import namespace
 

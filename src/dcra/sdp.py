@@ -32,6 +32,10 @@ FLOPS = 5e9
 """Operations per second of a Cholesky factorisation, cautiously."""
 
 
+PASS_RATE, PATIENCE = 1e9, 10.0
+"""Operations per second of the passes, and seconds that a bound is worth where there is no time limit."""
+
+
 class Relaxation:
     """Resumable: the low-rank factor by rows, from a fixed random start."""
 
@@ -133,6 +137,8 @@ class SdpStage:
         self.done = not able or n > MOST_DENSE or cost > self.seconds
         if not self.done:
             self.relaxation = Relaxation(self.compiled.couplings)
+            first = self.ROUNDS[0] * n * self.relaxation.row_work
+            self.done = first > PASS_RATE * min(self.seconds, PATIENCE)
 
     def advance(self, work: int) -> None:
         """Go on with the passes of a round, and end it with a bound; the work decides only where to pause."""

@@ -202,7 +202,7 @@ def first_iterate(engine: DCRA, compiled: Compiled, V: Array) -> Iterate:
     zeros = xp.zeros(V.shape[0], dtype=V.dtype, device=device_of(V))
     x = lift.relaxed(V)
     z = compiled.residual(x)
-    smoothed = zeros + compiled.smoothed(z, _delta(engine)) + compiled.linear(x)
+    smoothed = zeros + compiled.smoothed(z, _delta(engine)) + compiled.linear(x) + coupled_value(compiled, V)
     return Iterate(
         V=V,
         z=z,
@@ -226,7 +226,26 @@ def first_curvature(engine: DCRA, compiled: Compiled) -> float:
     if engine.curvature == "half norm":
         return 0.5 * max(norms, default=1.0)
     bound = sum(p.curvature(d) * a**2 for p, d, a in zip(compiled.pieces, deltas, norms, strict=True))
-    return 0.5 * bound or 1.0
+    return 0.5 * bound + coupled_curvature(compiled) or 1.0
+
+
+def coupled_value(compiled: Compiled, V: Array) -> Array:
+    """<J, W'W> for factors V of shape (k, m, p)."""
+    if compiled.quadratic is None:
+        return 0.0
+    return namespace(V).sum(compiled.quadratic.value(V[..., 1:]), axis=-1)
+
+
+def coupled_gradient(compiled: Compiled, V: Array) -> Array:
+    """Its gradient in V: [0 | 2 W J]."""
+    assert compiled.quadratic is not None
+    xp = namespace(V)
+    return xp.concat([0 * V[..., :1], 2 * compiled.quadratic.apply(V[..., 1:])], axis=-1)
+
+
+def coupled_curvature(compiled: Compiled) -> float:
+    """Largest curvature of <J, W'W>; concave directions need none."""
+    return 0.0 if compiled.quadratic is None else max(0.0, 2.1 * compiled.quadratic.extremes[1])
 
 
 def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
@@ -237,6 +256,8 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     y = compiled.slopes(it.z, delta)
     g = compiled.pull(y)
     gradient = lift.gradient(it.V, g)
+    if compiled.quadratic is not None:
+        gradient = gradient + coupled_gradient(compiled, it.V)
     L, rho = it.L[:, None, None], it.rho[:, None, None]
     V = lift.normalize_columns(L * it.V - gradient + (2 * rho) * lift.spectral_part(it.V, u), it.V)
     x = lift.relaxed(V)
@@ -251,12 +272,14 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     )
     if engine.curvature != "auto" and engine.objective_tol is None:
         return new
-    smoothed = compiled.smoothed(new.z, delta) + compiled.linear(x)
+    smoothed = compiled.smoothed(new.z, delta) + compiled.linear(x) + coupled_value(compiled, V)
     new = new._replace(smoothed=0 * moved + smoothed)  # one per start, even where no row depends on x
     if engine.curvature != "auto":
         return new
     dx = x - lift.relaxed(it.V)
     promised = it.smoothed + xp.sum(g * dx, axis=-1) + 0.5 * it.L * xp.sum(dx * dx, axis=-1)
+    if compiled.quadratic is not None:  # exact in W: the value is what it is
+        promised = promised + coupled_value(compiled, V) - coupled_value(compiled, it.V)
     return backtrack(it, new, promised)
 
 

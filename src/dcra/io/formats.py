@@ -24,8 +24,20 @@ FORMATS: dict[str, str] = {
     "npz": "dcra.io.npz",
     "mtx": "dcra.io.mtx",
     "mtx.gz": "dcra.io.mtx",
+    "rudy": "dcra.io.rudy",
+    "sparse": "dcra.io.biqmac",
+    "qubo": "dcra.io.qubo",
+    "coo": "dcra.io.coo",
+    "qaplib": "dcra.io.qaplib",
+    "marketsplit": "dcra.io.marketsplit",
 }
-"""Module of each format, by file extension."""
+"""Module of each format."""
+
+EXTENSIONS: dict[str, str] = {
+    **{name: name for name in ("npz", "mtx", "mtx.gz", "rudy", "sparse", "qubo", "coo")},
+    **dict.fromkeys(("rud", "mc"), "rudy"),
+}
+"""The format that an extension stands for, before .gz too; files of any other are looked into."""
 
 BROKEN = (
     ValueError,
@@ -59,8 +71,9 @@ def read(
     Parameters
     ----------
     path : str or path
-    format : {"npz", "mtx", "mtx.gz"}, optional
-        By default the file's extension.
+    format : str, optional
+        "npz", "mtx", "rudy" (Max-Cut graphs: G-set, Biq Mac), "sparse" (Biq Mac QUBO), "qubo", "coo", "qaplib"
+        or "marketsplit". By default what the file's extension says, else what its first lines look like.
     b : str or path, optional
         The file with the right-hand side, where the format keeps it in one of its own.
     loss : str or Loss, optional
@@ -75,6 +88,8 @@ def read(
     """
     file = Path(path)
     _require_no_directory(file)
+    if format is None and format_of(file) is None and file.is_file():
+        format = _looked_into(file)
     module = _module(file, format)
     _require_file(file)
     beside = None if b is None else _require_file(Path(b))
@@ -94,8 +109,8 @@ def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
     ----------
     path : str or path
     problem : Problem
-    format : {"npz", "mtx", "mtx.gz"}, optional
-        By default the file's extension.
+    format : str, optional
+        As in `read`. By default the file's extension.
 
     Raises
     ------
@@ -114,8 +129,23 @@ def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
 def format_of(path: Path) -> str | None:
     """The format that a file's name ends with; the longest where several fit."""
     name = path.name.lower()
-    fitting = [extension for extension in FORMATS if name.endswith(f".{extension}")]
-    return max(fitting, key=len, default=None)
+    fitting = [ext for ext in EXTENSIONS if name.endswith((f".{ext}", f".{ext}.gz"))]
+    return EXTENSIONS[max(fitting, key=len)] if fitting else None
+
+
+def recognised(path: PathLike) -> str:
+    """The format in which `read` would take a file."""
+    file = _require_file(Path(path))
+    return format_of(file) or _looked_into(file) or "unknown"
+
+
+def _looked_into(path: Path) -> str | None:
+    from dcra.io.recognise import by_content
+
+    try:
+        return by_content(path)
+    except BROKEN as error:
+        raise ValueError(_complaint(path, error)) from error
 
 
 def _module(path: Path, format: str | None) -> Any:
@@ -128,10 +158,10 @@ def _module(path: Path, format: str | None) -> Any:
 
 
 def _unknown(path: Path) -> str:
-    known = ", ".join(f".{extension}" for extension in FORMATS)
+    known = ", ".join(f".{extension}" for extension in EXTENSIONS)
     if not path.suffix:
         return f"the name has no extension; known are {known} (or say `format`)"
-    near = get_close_matches(path.suffix[1:].lower(), FORMATS, n=1)
+    near = get_close_matches(path.suffix[1:].lower(), EXTENSIONS, n=1)
     hint = f"; did you mean .{near[0]}?" if near else ""
     return f"unknown extension {path.suffix}; known are {known}{hint}"
 

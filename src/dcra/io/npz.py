@@ -5,6 +5,7 @@
     b                                      (r,) or one number
     loss weights                           a word such as "l1" or "huber:threshold=2"; (r,) or one number
     c constant domain                      linear term (n,), number, "spin" or "binary"
+    Q                                      quadratic term, dense or in the parts of a sparse matrix like A
 
 All but A and b may be missing. The parts of further terms end in _1, _2 and so on. Nothing is unpickled.
 """
@@ -19,14 +20,15 @@ import numpy as np
 
 from dcra._array import to_numpy
 from dcra.io.text import loss_text, parse_loss
-from dcra.operators import MatrixFree, SparseMatrix
+from dcra.operators import MatrixFree, Operator, SparseMatrix
 from dcra.problem import Problem, Term
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 TERM = ("A", "b", "loss", "weights")
-SPARSE = ("A_data", "A_indices", "A_indptr", "A_shape")
-WHOLE = ("c", "constant", "domain")
+PARTS = ("_data", "_indices", "_indptr", "_shape")
+SPARSE = tuple(f"A{part}" for part in PARTS)
+WHOLE = ("c", "constant", "domain", "Q", "Q_format", *(f"Q{part}" for part in PARTS))
 
 
 def read(path: Path, b: Path | None) -> Problem:
@@ -57,6 +59,7 @@ def problem_from(arrays: Arrays) -> Problem:
     return Problem(
         terms,
         linear=arrays.get("c"),
+        quadratic=_matrix(arrays, "", "Q") if "Q" in arrays or "Q_data" in arrays else None,
         constant=_number(arrays, "constant", 0.0),
         domain=_word(arrays, "domain", "spin"),
     )
@@ -67,10 +70,12 @@ def arrays_of(problem: Problem) -> dict[str, Any]:
     arrays: dict[str, Any] = {"domain": np.asarray(problem.domain)}
     for i, term in enumerate(problem.terms):
         suffix = f"_{i}" if i else ""
-        parts = {**_matrix_parts(term), "b": to_numpy(term.b), "loss": np.asarray(loss_text(term.loss))}
+        parts = {**_matrix_parts("A", term.operator), "b": to_numpy(term.b), "loss": np.asarray(loss_text(term.loss))}
         if not (isinstance(term.weight, float) and term.weight == 1):
             parts["weights"] = to_numpy(term.weight)
         arrays |= {name + suffix: part for name, part in parts.items()}
+    if problem.quadratic is not None:
+        arrays |= _matrix_parts("Q", problem.quadratic.operator)
     if problem.linear is not None:
         arrays["c"] = to_numpy(problem.linear)
     if problem.constant:
@@ -98,8 +103,9 @@ def _loaded(archive: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def _has_term(arrays: Arrays) -> bool:
-    """Whether there is a first term; a file with `c` alone is a problem too."""
-    return "c" not in arrays or any(name in arrays for name in (*TERM, *SPARSE))
+    """Whether there is a first term; a file with `c` or Q alone is a problem too."""
+    alone = any(name in arrays for name in ("c", "Q", "Q_data"))
+    return not alone or any(name in arrays for name in (*TERM, *SPARSE))
 
 
 def _refuse_unknown(arrays: Arrays, suffixes: list[str]) -> None:
@@ -118,36 +124,31 @@ def _term(arrays: Arrays, suffix: str) -> Term:
     return Term(loss, A, b, arrays.get("weights" + suffix, 1.0))
 
 
-def _matrix(arrays: Arrays, suffix: str) -> Any:
-    if f"A_data{suffix}" not in arrays:
-        return _required(arrays, "A" + suffix)
+def _matrix(arrays: Arrays, suffix: str, name: str = "A") -> Any:
+    if f"{name}_data{suffix}" not in arrays:
+        return _required(arrays, name + suffix)
     from scipy import sparse
 
-    data, indices, indptr, shape = (_required(arrays, name + suffix) for name in SPARSE)
+    data, indices, indptr, shape = (_required(arrays, f"{name}{part}{suffix}") for part in PARTS)
     kinds = {"csc": sparse.csc_array, "csr": sparse.csr_array}
-    layout = _word(arrays, "A_format" + suffix, "csc")
+    layout = _word(arrays, f"{name}_format{suffix}", "csc")
     if layout not in kinds:
-        raise ValueError(f"`A_format{suffix}` must be csc or csr; got {layout!r}")
+        raise ValueError(f"`{name}_format{suffix}` must be csc or csr; got {layout!r}")
     if shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise ValueError(f"`A_shape{suffix}` must hold two integers; got {shape.tolist()!r}")
+        raise ValueError(f"`{name}_shape{suffix}` must hold two integers; got {shape.tolist()!r}")
     A = kinds[layout]((data, indices, indptr), shape=tuple(int(size) for size in shape))
     A.check_format(full_check=True)
     return A
 
 
-def _matrix_parts(term: Term) -> dict[str, Any]:
-    operator = term.operator
+def _matrix_parts(name: str, operator: Operator) -> dict[str, Any]:
     if isinstance(operator, MatrixFree):
-        raise ValueError("`A` is an operator without a matrix and cannot be written to a file")
+        raise ValueError(f"`{name}` is an operator without a matrix and cannot be written to a file")
     if isinstance(operator, SparseMatrix):
         A = operator.A
-        return {
-            "A_data": A.data,
-            "A_indices": A.indices,
-            "A_indptr": A.indptr,
-            "A_shape": np.asarray(A.shape),
-        }
-    return {"A": to_numpy(operator.A)}
+        parts = (A.data, A.indices, A.indptr, np.asarray(A.shape))
+        return {name + part: array for part, array in zip(PARTS, parts, strict=True)}
+    return {name: to_numpy(operator.A)}
 
 
 def _required(arrays: Arrays, name: str) -> np.ndarray[Any, Any]:
