@@ -1,6 +1,6 @@
 """Binary optimisation under losses that need not be smooth.
 
-minimise  sum_t w_t f_t(A_t x - b_t) + c'x   over x in {-1,1}^n or {0,1}^n
+minimise  sum_t w_t f_t(A_t x - b_t) + c'x + x'Qx   over x in {-1,1}^n or {0,1}^n
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _LAZY = {
     "Result": "dcra.result",
     "Status": "dcra.result",
 }
-_MODULES = {"apps", "engines", "io", "losses", "testing", "theory"}
+_MODULES = {"apps", "engines", "interop", "io", "losses", "testing", "theory"}
 
 if TYPE_CHECKING:
-    from dcra import apps, engines, io, losses, testing, theory
+    from dcra import apps, engines, interop, io, losses, testing, theory
     from dcra.api import minimize, minimize_batch, solve
     from dcra.problem import Problem, Term
     from dcra.result import Result, Status
@@ -34,6 +34,7 @@ __all__ = [
     "Term",
     "apps",
     "engines",
+    "interop",
     "io",
     "losses",
     "minimize",

@@ -221,7 +221,6 @@ class Compiled:
                 cache[key] = _build_tables(self, key)
             return cache[key]
 
-
     @cached_property
     def couplings(self) -> Couplings:
         """J and c as compiled loops see them."""

@@ -21,12 +21,17 @@ METHODS: dict[str, str] = {
     "tabu": "dcra.polish.tabu:Tabu",
     "enumerate": "dcra.enumeration:Enumerate",
     "random": "dcra.baselines.random:RandomSigns",
+    "sdp-rounding": "dcra.baselines.sdp_rounding:SdpRounding",
 }
 """'module:factory' of each engine; "auto" is a plan of its own."""
 
 NEEDS: dict[str, tuple[str, Callable[[Compiled], bool]]] = {
     "columns": ("A by columns", lambda compiled: compiled.has_columns),
     "table": ("losses known to the compiled loops and A on the host", lambda compiled: compiled.tabulated),
+    "quadratic": (
+        "a quadratic objective and nothing else, on the host",
+        lambda compiled: compiled.tabulated and compiled.quadratic is not None and not compiled.pieces,
+    ),
     "small": ("at most 40 variables", lambda compiled: compiled.n <= 40),
 }
 

@@ -121,8 +121,8 @@ def as_quadratic(Q: Any) -> Quadratic:
 def lattice_step(quadratic: Quadratic, linear: Host | None, domain: str) -> float | None:
     """The largest step such that x'Qx + c'x takes only values a whole number of steps apart.
 
-    Over spins a value differs from that at e by sums of 4 Q_ij and 2 c_j; over {0,1}, from that at 0 by sums of
-    2 Q_ij and Q_jj + c_j. None where these are not whole numbers, or too large to be added exactly.
+    Over spins a value differs from that at e by sums of 4 Q_ij and 2 c_j; over {0,1}, from that at 0 by sums
+    of 2 Q_ij and Q_jj + c_j. None where these are not whole numbers, or too large to be added exactly.
     """
     pairs = quadratic.coefficients()
     if pairs is None:

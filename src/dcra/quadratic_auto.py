@@ -1,4 +1,4 @@
-"""Method "auto" where there are couplings: annealing runs of growing length, and children of the best of them.
+"""Method "auto" where there are couplings: annealing runs of growing length, and children of the best.
 
 Every run is crossed with the elite: where two points differ, the connected parts of the difference are
 independent choices, and the better is taken of each. Runs start at random, or, once there is an elite, every
@@ -78,7 +78,7 @@ class Annealing:
         if self.crossing and self.elite:
             child, changed = self._crossed(spins)
             if changed:
-                fun = search.offer(child)
+                search.offer(child)
         self._admit(value, spins)
         loading.remember("losses" if self.compiled.pieces else "couplings")
 

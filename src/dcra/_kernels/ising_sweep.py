@@ -13,8 +13,8 @@ from .rng import shuffle
 def sweep(C, x, g, blocks, rng, rho, convexity, first, last, total):
     """Run sweeps first..last, of `total` that take x from the inside of the box to its corners.
 
-    x_j <- clip(-g_j / 4 (convexity - rho)), the minimiser along x_j while rho < convexity, and the corner that
-    g_j points to from there on. After each sweep rho is steered so that the mean of x_j^2 follows
+    x_j <- clip(-g_j / 4 (convexity - rho)), the minimiser along x_j while rho < convexity, and the corner
+    that g_j points to from there on. After each sweep rho is steered so that the mean of x_j^2 follows
     sqrt(sweep / total).
 
     Parameters

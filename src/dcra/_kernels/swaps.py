@@ -1,6 +1,6 @@
 """Tabu search over permutations for sum_ij F_ij D_p(i)p(j): the change of every swap is at hand.
 
-After a swap, the changes of pairs that it does not touch are corrected in O(1) each, the others computed anew.
+After a swap, the changes of pairs that it does not touch are corrected in O(1), the others computed anew.
 """
 
 import numpy as np
@@ -44,8 +44,8 @@ def changes(F, D, p, change):
 def search(F, D, p, cost, best_p, change, until, clock, rng, moves):
     """Make `moves` best swaps that are not tabu, or that beat the best permutation.
 
-    A facility may not return to a place that it left during about the last n moves, and a swap that was not made
-    for a very long time is made when it is its turn.
+    A facility may not return to a place that it left during about the last n moves, and a swap that was not
+    made for a very long time is made when it is its turn.
 
     Parameters
     ----------

@@ -5,15 +5,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_LAZY = {"BinaryRegressor": "dcra.apps.regression", "OutlierReport": "dcra.apps._outliers"}
-_MODULES = {"regression"}
+_LAZY = {
+    "BinaryRegressor": "dcra.apps.regression",
+    "OutlierReport": "dcra.apps._outliers",
+    **dict.fromkeys(("ising", "maxcut", "qubo"), "dcra.apps.quadratic"),
+}
+_MODULES = {"qap", "quadratic", "regression"}
 
 if TYPE_CHECKING:
-    from dcra.apps import regression
+    from dcra.apps import qap, quadratic, regression
     from dcra.apps._outliers import OutlierReport
+    from dcra.apps.quadratic import ising, maxcut, qubo
     from dcra.apps.regression import BinaryRegressor
 
-__all__ = ["BinaryRegressor", "OutlierReport", "regression"]
+__all__ = ["BinaryRegressor", "OutlierReport", "ising", "maxcut", "qap", "quadratic", "qubo", "regression"]
 
 
 def __getattr__(name: str) -> Any:

@@ -122,7 +122,7 @@ def repaired(X: Host) -> Host:
 
 
 def _by_penalties(F: Host, D: Host, method: str | Engine, options: dict[str, Any]) -> Assignment:
-    """Solve with a growing penalty; the last answer is repaired and becomes the start of a search by swaps."""
+    """Solve with a growing penalty; the last answer is repaired, and searched from by swaps."""
     from dcra.api import solve
 
     limit = options.pop("time_limit", None)
@@ -133,7 +133,7 @@ def _by_penalties(F: Host, D: Host, method: str | Engine, options: dict[str, Any
         share = None if limit is None else limit / (rounds + 2)
         result = solve(qap_problem(F, D, weight), method=method, time_limit=share, **options)
         X = to_numpy(result.x).reshape(F.shape)
-        if np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1) or weight >= most:
+        if (np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1)) or weight >= most:
             break
         weight = min(GROWTH * weight, most)
     p = repaired(X)

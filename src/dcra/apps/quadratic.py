@@ -158,7 +158,7 @@ def _listed_edges(graph: Any) -> tuple[list[Any], Host, Host, Host]:
         edges = [(int(e[0]), int(e[1]), float(e[2]) if len(e) > 2 else 1.0) for e in graph]
     except (TypeError, ValueError, IndexError) as error:
         raise TypeError(
-            f"`graph` must be a networkx graph, a matrix, or edges (i, j) or (i, j, weight); got {shown(graph)}"
+            f"`graph` must be a networkx graph, a matrix, or edges (i, j[, weight]); got {shown(graph)}"
         ) from error
     if not edges:
         raise ValueError("`graph` must have at least one edge")

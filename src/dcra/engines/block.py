@@ -4,7 +4,7 @@ The penalty is measured along v0, p - |V'v0|^2 = sum_j (1 - x_j^2), so a column 
 
     env(Ax - b) + c'x + x'Jx + rho sum_j (1 - x_j^2).
 
-Where there are couplings J, rho begins at the smallest eigenvalue of J instead of 0: that makes the form convex.
+Where there are couplings J, rho begins at the smallest eigenvalue of J, not at 0: the form is convex there.
 """
 
 from __future__ import annotations

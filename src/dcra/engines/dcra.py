@@ -226,7 +226,7 @@ def first_curvature(engine: DCRA, compiled: Compiled) -> float:
     if engine.curvature == "half norm":
         return 0.5 * max(norms, default=1.0)
     bound = sum(p.curvature(d) * a**2 for p, d, a in zip(compiled.pieces, deltas, norms, strict=True))
-    return 0.5 * bound + coupled_curvature(compiled) or 1.0
+    return 0.5 * bound or 1.0
 
 
 def coupled_value(compiled: Compiled, V: Array) -> Array:
@@ -244,8 +244,8 @@ def coupled_gradient(compiled: Compiled, V: Array) -> Array:
 
 
 def coupled_curvature(compiled: Compiled) -> float:
-    """Largest curvature of <J, W'W>; concave directions need none."""
-    return 0.0 if compiled.quadratic is None else max(0.0, 2.1 * compiled.quadratic.extremes[1])
+    """Largest curvature of <J, W'W>, added to L; concave directions need none."""
+    return 0.0 if compiled.quadratic is None else max(0.0, CAUTION * compiled.quadratic.extremes[1])
 
 
 def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
@@ -258,7 +258,7 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     gradient = lift.gradient(it.V, g)
     if compiled.quadratic is not None:
         gradient = gradient + coupled_gradient(compiled, it.V)
-    L, rho = it.L[:, None, None], it.rho[:, None, None]
+    L, rho = it.L[:, None, None] + coupled_curvature(compiled), it.rho[:, None, None]
     V = lift.normalize_columns(L * it.V - gradient + (2 * rho) * lift.spectral_part(it.V, u), it.V)
     x = lift.relaxed(V)
     move = V - it.V
@@ -278,7 +278,7 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
         return new
     dx = x - lift.relaxed(it.V)
     promised = it.smoothed + xp.sum(g * dx, axis=-1) + 0.5 * it.L * xp.sum(dx * dx, axis=-1)
-    if compiled.quadratic is not None:  # exact in W: the value is what it is
+    if compiled.quadratic is not None:  # its curvature is known: only the losses are on trial
         promised = promised + coupled_value(compiled, V) - coupled_value(compiled, it.V)
     return backtrack(it, new, promised)
 
@@ -311,6 +311,9 @@ def raise_penalty(engine: DCRA, it: Iterate) -> Iterate:
         done=it.leave & ended,
     )
 
+
+CAUTION = 1.0
+"""Curvature of the couplings in units of their largest eigenvalue."""
 
 SHRINK, GROW = 0.98, 1.2
 """Curvature after an accepted and after a rejected step."""

@@ -71,7 +71,12 @@ class Sweep(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         engine = self
-        if compiled.tabulated and compiled.quadratic is not None and not compiled.pieces and self.block in (None, 1):
+        if (
+            compiled.tabulated
+            and compiled.quadratic is not None
+            and not compiled.pieces
+            and self.block in (None, 1)
+        ):
             from dcra.engines.field_sweep import FieldSweepState
 
             return FieldSweepState(self, compiled, starts)

@@ -1,4 +1,4 @@
-"""Text files of numbers: lines `i j value` after a header, packed or not, with complaints that name the line."""
+"""Text files of numbers, packed or not: lines `i j value` after a header, complaints that name the line."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def size(line: Line, place: int, what: str) -> int:
         raise ValueError(f"line {line.number}: {what} must not be negative; got {count}")
     if count > MOST_VARIABLES:
         raise ValueError(
-            f"line {line.number}: {what} is {count}, which would take {count * 8 / 1e9:.3g} GB for one vector; "
+            f"line {line.number}: {what} is {count}, a vector of {count * 8 / 1e9:.3g} GB; "
             f"at most {MOST_VARIABLES} are read"
         )
     return count

@@ -72,8 +72,8 @@ def read(
     ----------
     path : str or path
     format : str, optional
-        "npz", "mtx", "rudy" (Max-Cut graphs: G-set, Biq Mac), "sparse" (Biq Mac QUBO), "qubo", "coo", "qaplib"
-        or "marketsplit". By default what the file's extension says, else what its first lines look like.
+        "npz", "mtx", "rudy" (Max-Cut graphs), "sparse" (Biq Mac QUBO), "qubo", "coo", "qaplib" or
+        "marketsplit". By default what the file's extension says, else what the file looks like.
     b : str or path, optional
         The file with the right-hand side, where the format keeps it in one of its own.
     loss : str or Loss, optional

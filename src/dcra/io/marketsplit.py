@@ -27,7 +27,8 @@ def read(path: Path, b: Path | None = None) -> Problem:
     for line in rows:
         if len(line.words) != n + 1:
             raise ValueError(
-                f"line {line.number}: {n} coefficients and a right-hand side expected; got {len(line.words)} numbers"
+                f"line {line.number}: {n} coefficients and a right-hand side expected; "
+                f"got {len(line.words)} numbers"
             )
         try:
             table.append([float(word) for word in line.words])
@@ -44,7 +45,9 @@ def write(path: Path, problem: Problem) -> None:
     plain = term is not None and isinstance(term.loss, L1) and term.weight == 1.0
     extra = problem.linear is not None or problem.quadratic is not None or problem.constant
     if term is None or not plain or extra or problem.domain != "binary":
-        raise ValueError(f"{path}: a market split file holds |Ax - b|_1 over {{0,1}} alone; write an .npz file")
+        raise ValueError(
+            f"{path}: a market split file holds |Ax - b|_1 over {{0,1}} alone; write an .npz file"
+        )
     operator = term.operator
     if isinstance(operator, MatrixFree):
         raise ValueError(f"{path}: `A` is an operator without a matrix and cannot be written to a file")

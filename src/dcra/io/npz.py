@@ -70,7 +70,11 @@ def arrays_of(problem: Problem) -> dict[str, Any]:
     arrays: dict[str, Any] = {"domain": np.asarray(problem.domain)}
     for i, term in enumerate(problem.terms):
         suffix = f"_{i}" if i else ""
-        parts = {**_matrix_parts("A", term.operator), "b": to_numpy(term.b), "loss": np.asarray(loss_text(term.loss))}
+        parts = {
+            **_matrix_parts("A", term.operator),
+            "b": to_numpy(term.b),
+            "loss": np.asarray(loss_text(term.loss)),
+        }
         if not (isinstance(term.weight, float) and term.weight == 1):
             parts["weights"] = to_numpy(term.weight)
         arrays |= {name + suffix: part for name, part in parts.items()}

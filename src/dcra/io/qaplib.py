@@ -35,7 +35,9 @@ def read_matrices(path: Path) -> tuple[Host, Host]:
     if n < 1:
         raise ValueError(f"line {lines[0].number}: the size must be at least 1; got {n}")
     if n > MOST:
-        raise ValueError(f"line {lines[0].number}: two matrices of size {n} would take {16e-9 * n * n:.3g} GB")
+        raise ValueError(
+            f"line {lines[0].number}: two matrices of size {n} would take {16e-9 * n * n:.3g} GB"
+        )
     numbers = _numbers(lines, skip=1)
     if len(numbers) != 2 * n * n:
         raise ValueError(
@@ -48,7 +50,10 @@ def read_matrices(path: Path) -> tuple[Host, Host]:
 
 def write_matrices(path: str | Path, flow: Host, distance: Host) -> None:
     """Write a .dat file."""
-    blocks = ["\n".join(" ".join(map(number, row)) for row in np.asarray(M, float).tolist()) for M in (flow, distance)]
+    blocks = [
+        "\n".join(" ".join(map(number, row)) for row in np.asarray(M, float).tolist())
+        for M in (flow, distance)
+    ]
     save_text(Path(path), "\n\n".join([str(len(flow)), *blocks]) + "\n")
 
 

@@ -140,5 +140,3 @@ def coefficients(path: Path, problem: Problem, spin: bool = False) -> tuple[Host
 def _last(row: Host, col: Host, value: Host, n: int) -> list[tuple[Host, float]]:
     """An entry of value 0 that says how many variables there are."""
     return [(row, n - 1), (col, n - 1), (value, 0.0)]
-
-

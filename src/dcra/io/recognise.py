@@ -10,8 +10,8 @@ from dcra.io.coordinates import Line, lines_of, text_of
 def by_content(path: Path) -> str | None:
     """The format of a text file; None where it looks like none of ours.
 
-    `p qubo` begins a QUBO. A first line `n m` with lines of three numbers below is a list of entries: a QUBO if
-    one of them is on the diagonal, a Max-Cut graph otherwise. One number followed by two square matrices is a
+    `p qubo` begins a QUBO. A first line `n m` with lines of three numbers below is a list of entries: a QUBO
+    if one of them is on the diagonal, a Max-Cut graph otherwise. One number, then two square matrices, is a
     quadratic assignment problem, `m n` followed by m rows of n + 1 numbers a market split.
     """
     try:

@@ -37,7 +37,9 @@ def parse(text: str) -> Problem:
     require_count(len(rest), m, "edges", head.number)
     loops = edges.line[edges.row == edges.col]
     if loops.size:
-        raise ValueError(f"line {loops[0]}: an edge from a node to itself; a QUBO is read with format='sparse'")
+        raise ValueError(
+            f"line {loops[0]}: an edge from a node to itself; a QUBO is read with format='sparse'"
+        )
     refuse_repeats(edges)
     return cut_problem(n, edges.row, edges.col, edges.value)
 
@@ -51,5 +53,3 @@ def write(path: Path, problem: Problem) -> None:
     row, col, weight = edges
     lines = [f"{problem.n} {len(weight)}", *entry_lines(row, col, weight, base=1)]
     save_text(path, "\n".join(lines) + "\n")
-
-
