@@ -15,8 +15,8 @@ from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
 
 Host = np.ndarray[Any, Any]
 
-WHOLE_FLOAT32 = 2.0**22
-"""Fields that are whole numbers below this stay exact in float32."""
+GRAIN, REACH = 2.0**-4, 2.0**18
+"""Fields that are multiples of the one below the other stay exact in float32."""
 
 DENSE_SHARE = 0.2
 """Couplings with more than this share of entries are kept dense."""
@@ -31,11 +31,11 @@ class Couplings(NamedTuple):
 
     C: Dense | Sparse
     field: Host
-    exact: bool  # sums are exact: whole numbers that the float type holds
+    exact: bool  # sums are exact: multiples of one number that the float type holds
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.field.dtype
+        return np.dtype(self.field.dtype)
 
     def fields(self, s: Host) -> Host:
         """g at spins s (n,)."""
@@ -122,7 +122,7 @@ def build_couplings(form: SpinForm | None, c: Host | None, n: int) -> Couplings:
         np.fill_diagonal(values, 0.0)
         C = Dense(values)
         reach = np.abs(field) + 0.5 * np.abs(values).sum(axis=0)
-    whole = _whole(values) and _whole(field) and float(np.max(reach, initial=0.0)) < WHOLE_FLOAT32
+    whole = _whole(values) and _whole(field) and float(np.max(reach, initial=0.0)) < REACH
     dtype = np.float32 if whole else np.float64
     kept = np.ascontiguousarray(values, dtype)
     store = Dense(_frozen(kept)) if isinstance(C, Dense) else Sparse(*map(_frozen, (C.ptr, C.idx, kept)))
@@ -141,7 +141,9 @@ _THRESHOLDS: dict[Any, Host] = {}
 
 
 def _whole(x: Host) -> bool:
-    return bool(np.all(np.rint(x) == x))
+    """Whether all numbers are multiples of GRAIN."""
+    grains = x / GRAIN
+    return bool(np.all(np.rint(grains) == grains))
 
 
 def _frozen(x: Host) -> Host:

@@ -70,7 +70,7 @@ class Relaxation:
     def lower_bound(self) -> float:
         """A number that s'Js + c's does not fall below; -inf where nothing is proved."""
         S = dense_matrix(self.couplings)
-        size = np.abs(S).sum()
+        size = float(np.sum(np.abs(S)))
         y = self.y[: len(S)]
         p = len(S)
         unit = float(np.mean(y)) or 1.0

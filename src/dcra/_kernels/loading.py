@@ -11,12 +11,17 @@ import time
 from functools import cache
 from pathlib import Path
 
-MODULES = {"losses": "dcra._kernels.sweep", "couplings": "dcra._kernels.ising"}
-"""Two families of loops, and a module that only the loaded ones have imported."""
+MODULES = {
+    "losses": "dcra._kernels.sweep",
+    "couplings": "dcra._kernels.ising",
+    "swaps": "dcra._kernels.swaps",
+}
+"""Families of loops, and the module that tells that one is loaded."""
 
 IMPORT_SECONDS = 1.5
 COMPILE_SECONDS = 20.0
-SHARE = 0.2
+SHARE = {"losses": 0.2, "couplings": 0.6, "swaps": 0.6}
+"""Share of the time that loading may take: couplings without loops are worth little."""
 
 
 @cache
@@ -30,12 +35,12 @@ def loaded(family: str = "losses") -> bool:
 
 
 def affordable(seconds_left: float | None, family: str = "losses") -> bool:
-    """Whether loading the loops would cost less than a fifth of the time left; always once loaded."""
+    """Whether loading the loops would cost less than its share of the time left; always once loaded."""
     if not available():
         return False
     if seconds_left is None or loaded(family):
         return True
-    return (IMPORT_SECONDS if cached(family) else COMPILE_SECONDS) <= SHARE * seconds_left
+    return (IMPORT_SECONDS if cached(family) else COMPILE_SECONDS) <= SHARE[family] * seconds_left
 
 
 def cached(family: str = "losses") -> bool:
@@ -52,6 +57,8 @@ def load(announce: bool = False, family: str = "losses") -> float:
     begin = time.perf_counter()
     if family == "couplings":
         from dcra._kernels import crossover, ising  # noqa: F401
+    elif family == "swaps":
+        from dcra._kernels import swaps  # noqa: F401
     else:
         from dcra._kernels import anneal, flip, state, sweep  # noqa: F401
 

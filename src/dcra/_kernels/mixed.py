@@ -72,7 +72,7 @@ def descend_pairs(model, C, s, z, g, score, cursor, tiny, trials):
         turn(model, C, s, z, g, score, i, _loss_after(model, s, z, score, i))
         best, partner, best_loss = np.float64(tiny), -1, 0.0
         for p in range(length(C, i)):
-            j = np.int64(entry(C, i, p)[0])
+            j, _ = entry(C, i, p)
             loss = _loss_after(model, s, z, score, j)
             gain = before - score[0] + score[2] - loss + s[j] * g[j]
             if j != i and gain > best:

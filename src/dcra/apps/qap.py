@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra._array import to_numpy
+from dcra._kernels import loading
 from dcra._kernels.seed import state as random_state
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
@@ -57,9 +58,14 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
         return _by_penalties(F, D, method, options)
     from dcra.api import solve
 
-    result = solve(qap_problem(F, D), method=SwapTabu(F, D), **options)
+    result = solve(qap_problem(F, D), method=swap_search(F, D, options.get("time_limit")), **options)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
+
+
+def swap_search(F: Host, D: Host, time_limit: float | None) -> SwapTabu:
+    """Tabu search over swaps, compiled where there is time for that."""
+    return SwapTabu(F, D, loading.affordable(time_limit, "swaps"))
 
 
 def assignment_cost(F: Host, D: Host, p: Host) -> float:
@@ -101,7 +107,7 @@ def _couplings(F: Host, D: Host, w: float) -> Any:
 
     def product(left: Host, right: Host, x: Host) -> Host:
         X = x.reshape(n, n)
-        return (left @ X @ right + w * (X.sum(0)[None, :] + X.sum(1)[:, None])).ravel()
+        return np.ravel(left @ X @ right + w * (X.sum(0)[None, :] + X.sum(1)[:, None]))
 
     shape = (n * n, n * n)
     operator = LinearOperator(
@@ -142,7 +148,7 @@ def _by_penalties(F: Host, D: Host, method: str | Engine, options: dict[str, Any
     keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
     share = None if limit is None else limit / (rounds + 2)
     starts = 1 if limit is None else None
-    engine = SwapTabu(F, D)
+    engine = swap_search(F, D, share)
     result = solve(
         qap_problem(F, D), method=engine, x0=start.ravel(), time_limit=share, starts=starts, **keep
     )
@@ -156,6 +162,7 @@ class SwapTabu(Engine):
 
     flow: Host
     distance: Host
+    loops: bool = True  # whether compiled loops may be used
     name: ClassVar[str] = "swaps"
 
     def setup_work(self, compiled: Compiled) -> int:
@@ -170,6 +177,7 @@ class SwapState(State):
 
     def __init__(self, engine: SwapTabu, starts: Starts) -> None:
         self.F, self.D = (np.ascontiguousarray(M, np.float64) for M in (engine.flow, engine.distance))
+        self.loops = engine.loops
         self.starts = starts
         self.n = len(self.F)
         self.moves = MOVES_PER_PLACE * self.n
@@ -178,8 +186,6 @@ class SwapState(State):
         self._next_start()
 
     def _next_start(self) -> None:
-        from dcra._kernels.swaps import changes
-
         self.current += 1
         if self.done:
             return
@@ -191,22 +197,41 @@ class SwapState(State):
         self.best[:] = self.p
         self.cost = np.full(2, assignment_cost(self.F, self.D, self.p))
         self.change = np.zeros((self.n, self.n))
-        changes(self.F, self.D, self.p, self.change)
+        if self.loops:
+            from dcra._kernels.swaps import changes
+
+            changes(self.F, self.D, self.p, self.change)
         self.until = np.zeros((self.n, self.n), np.int64)
         self.clock = np.zeros(1, np.int64)
         self.rng = random_state(self.starts.seed, index)
 
     def advance(self, work: int) -> None:
-        from dcra._kernels.swaps import search
-
         if self.done:
             return
+        if not self.loops:
+            self._descend()
+            return
+        from dcra._kernels.swaps import search
+
         count = int(min(self.moves - self.clock[0], max(1, work // (self.n * self.n))))
         memory = (self.change, self.until, self.clock, self.rng)
         search(self.F, self.D, self.p, self.cost, self.best, *memory, count)
         self._steps += count
         if self.clock[0] >= self.moves:
+            loading.remember("swaps")
             self._next_start()
+
+    def _descend(self) -> None:
+        """The best of all swaps, in array code; the start is finished when none improves."""
+        change = all_changes(self.F, self.D, self.p)
+        r, s = divmod(int(np.argmin(change)), self.n)
+        self._steps += 1
+        if change[r, s] >= -1e-12 * abs(self.cost[0]):
+            self._next_start()
+            return
+        self.p[[r, s]] = self.p[[s, r]]
+        self.cost[:] = assignment_cost(self.F, self.D, self.p)
+        self.best[:] = self.p
 
     @property
     def done(self) -> bool:
@@ -222,6 +247,22 @@ class SwapState(State):
         for k, p in enumerate(self.out):
             spins[k, rows, p] = 1.0
         return spins.reshape(len(self.out), -1)
+
+
+def all_changes(F: Host, D: Host, p: Host) -> Host:
+    """What exchanging the places of r and s changes, for all pairs: (n, n)."""
+    E = D[np.ix_(p, p)]
+    cross = F @ E.T + F.T @ E
+    now = np.diag(cross)
+    change = cross + cross.T - now[:, None] - now[None, :]
+    f, e = np.diag(F), np.diag(E)
+    fr, fs, er, es = f[:, None], f[None, :], e[:, None], e[None, :]
+    change -= (fr - F) * (E - er) + (fr - F.T) * (
+        E.T - er
+    )  # r and s themselves were counted as if they stayed
+    change -= (F.T - fs) * (es - E.T) + (F - fs) * (es - E)
+    change += (fr - fs) * (es - er) + (F - F.T) * (E.T - E)
+    return change
 
 
 def _matrices(flow: Any, distance: Any) -> tuple[Host, Host]:

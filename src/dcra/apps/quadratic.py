@@ -199,4 +199,4 @@ def _from_dict(Q: Any, least: int = 0) -> Any:
 
 def _square(A: Host) -> bool:
     """Whether an array is a matrix rather than a list of edges; three nodes are taken for a matrix."""
-    return A.shape[0] == A.shape[1]
+    return bool(A.shape[0] == A.shape[1])

@@ -91,10 +91,10 @@ def run(file: str, kind: str, problem: Problem, **options: Any) -> Result:
     from dcra import api
 
     if kind == "qaplib" and options["method"] == "auto":
-        from dcra.apps.qap import SwapTabu
+        from dcra.apps.qap import swap_search
         from dcra.io.qaplib import read_matrices
 
-        options["method"] = SwapTabu(*read_matrices(Path(file)))
+        options["method"] = swap_search(*read_matrices(Path(file)), options["time_limit"])
     return api.solve(problem, **options)
 
 

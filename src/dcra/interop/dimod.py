@@ -21,9 +21,11 @@ from dcra.problem import Problem
 from dcra.result import Result
 
 try:
-    import dimod
+    import dimod as _dimod
 except ImportError as error:
     raise ImportError("dcra.interop.dimod needs dimod: pip install 'dcra[dimod]'") from error
+
+dimod: Any = _dimod  # its stubs lack half of it
 
 DOMAIN = {dimod.SPIN: "spin", dimod.BINARY: "binary"}
 

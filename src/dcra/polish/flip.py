@@ -131,7 +131,7 @@ class _LikelyFlips:
         compiled = self.compiled
         s = from_numpy(spins, compiled.like)
         z = compiled.residual(s)
-        scale = float(np.mean(np.abs(to_numpy(z)))) or 1.0
+        scale = (float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 0.0) or 1.0
         now = float(self._value(s))
         g = to_numpy(compiled.pull(compiled.slopes(z, 0.1 * scale)))
         if compiled.quadratic is not None:
