@@ -7,7 +7,11 @@ from importlib import import_module
 from dcra.bench.base import Benchmark
 from dcra.messages import suggest
 
-BENCHMARKS: dict[str, str] = {}
+BENCHMARKS: dict[str, str] = {
+    "maxcut": "dcra.bench.maxcut:MaxCut",
+    "qubo": "dcra.bench.qubo:Qubo",
+    "qap": "dcra.bench.qap:Qap",
+}
 """'module:class' of each benchmark."""
 
 
