@@ -98,8 +98,8 @@ class Coupled(Benchmark):
 
 RULES = (
     "Every method gets the same wall-clock seconds, and every answer is evaluated in float64. A gap is the "
-    "difference to the best value known, from the literature or, where there is none, from this table, in per "
-    "cent of it. dwave-sa is run three times with the whole budget, as 2, 8 and 32 reads on two threads, and "
+    "difference to the best value known, from the literature or else from this table, in per cent of it. "
+    "dwave-sa is run three times with the whole budget, as 2, 8 and 32 reads on two threads, and "
     "the best of the three counts."
 )
 
