@@ -289,7 +289,7 @@ def test_paths_that_are_no_file(tmp_path, A, b):
         ("q.npz", r"q\.npz: no such file; did you mean p\.npz"),
         ("nowhere/q.npz", r"q\.npz: no such file$"),
         (".", "is a directory, not a file"),
-        ("p.nzp", r"unknown extension \.nzp; known are \.npz, \.mtx, \.mtx\.gz; did you mean \.npz"),
+        ("p.nzp", r"unknown extension \.nzp; known are \.npz, \.mtx, .*; did you mean \.npz"),
         ("plain", "the name has no extension; known are"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -262,7 +262,7 @@ def all_changes(F: Host, D: Host, p: Host) -> Host:
     )  # r and s themselves were counted as if they stayed
     change -= (F.T - fs) * (es - E.T) + (F - fs) * (es - E)
     change += (fr - fs) * (es - er) + (F - F.T) * (E.T - E)
-    return change
+    return np.asarray(change)
 
 
 def _matrices(flow: Any, distance: Any) -> tuple[Host, Host]:

@@ -61,7 +61,7 @@ def dwave_annealing(problem: Problem, seconds: float, seed: int) -> Host:
     begin = time.perf_counter()
     sampler.sample(model, num_reads=1, num_sweeps=550, seed=seed)
     per_sweep = max((time.perf_counter() - begin - overhead) / 500, 1e-8)
-    answers = []
+    answers: list[tuple[float, Host]] = []
     for reads in (1, 4, 16):
         sweeps = max(1, int((seconds - overhead) / (reads * per_sweep)))
 
@@ -138,8 +138,8 @@ def highs(problem: Problem, seconds: float, seed: int) -> Host:
     )
     low = np.concatenate([np.zeros(2 * m), -np.ones(m)])
     kinds = np.concatenate([np.ones(n), np.zeros(m)])
-    limits = LinearConstraint(A.tocsr(), low, np.inf)
-    options = {"time_limit": seconds}
+    limits = LinearConstraint(sparse.csr_array(A), low, np.inf)
+    options: Any = {"time_limit": seconds}
     found = milp(
         np.concatenate([linear, value]),
         constraints=limits,
@@ -162,7 +162,7 @@ def gurobi(problem: Problem, seconds: float, seed: int) -> Host:
     try:
         with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
             model.Params.TimeLimit, model.Params.Threads, model.Params.Seed = seconds, THREADS, seed
-            x = model.addMVar(problem.n, vtype="B")
+            x: Any = model.addMVar(problem.n, vtype="B")
             Q = sparse.csr_array((value, (row, col)), shape=(problem.n, problem.n))
             model.setObjective(x @ Q @ x + linear @ x)
             model.optimize()

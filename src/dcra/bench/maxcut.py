@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,7 +42,8 @@ class MaxCut(Coupled):
         return -float(entry["best_known_cut"]) if entry else None
 
 
-Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # type: ignore[type-arg]
+Host = np.ndarray[Any, Any]
+Edges = tuple[Host, Host, Host]
 
 
 def random_graph(n: int, rng: np.random.Generator) -> Edges:

@@ -89,15 +89,16 @@ def _scipy(method: str) -> Callable[[Host, Host, float, int], Host]:
         """SciPy's method from random starts until the time is up."""
         import time
 
-        from scipy.optimize import quadratic_assignment
+        from scipy import optimize
 
+        assign: Any = optimize.quadratic_assignment
         rng, end = np.random.default_rng(seed), time.perf_counter() + seconds
         best, cost = np.arange(len(F)), np.inf
         while True:
             options: dict[str, Any] = {"rng": rng}
             if method == "faq":
                 options["P0"] = "randomized"
-            found = quadratic_assignment(F, D, method=method, options=options)
+            found = assign(F, D, method=method, options=options)
             if found.fun < cost:
                 best, cost = np.asarray(found.col_ind), float(found.fun)
             if time.perf_counter() > end:

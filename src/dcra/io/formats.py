@@ -33,11 +33,8 @@ FORMATS: dict[str, str] = {
 }
 """Module of each format."""
 
-EXTENSIONS: dict[str, str] = {
-    **{name: name for name in ("npz", "mtx", "mtx.gz", "rudy", "sparse", "qubo", "coo")},
-    **dict.fromkeys(("rud", "mc"), "rudy"),
-}
-"""The format that an extension stands for, before .gz too; files of any other are looked into."""
+ALIASES: dict[str, str] = {"rud": "rudy", "mc": "rudy"}
+"""Extensions of files that are not the format's name; .gz may follow. Files of any other are looked into."""
 
 BROKEN = (
     ValueError,
@@ -129,8 +126,12 @@ def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
 def format_of(path: Path) -> str | None:
     """The format that a file's name ends with; the longest where several fit."""
     name = path.name.lower()
-    fitting = [ext for ext in EXTENSIONS if name.endswith((f".{ext}", f".{ext}.gz"))]
-    return EXTENSIONS[max(fitting, key=len)] if fitting else None
+    fitting = [ext for ext in _extensions() if name.endswith((f".{ext}", f".{ext}.gz"))]
+    return _extensions()[max(fitting, key=len)] if fitting else None
+
+
+def _extensions() -> dict[str, str]:
+    return {name: name for name in FORMATS} | ALIASES
 
 
 def recognised(path: PathLike) -> str:
@@ -158,10 +159,10 @@ def _module(path: Path, format: str | None) -> Any:
 
 
 def _unknown(path: Path) -> str:
-    known = ", ".join(f".{extension}" for extension in EXTENSIONS)
+    known = ", ".join(f".{extension}" for extension in _extensions())
     if not path.suffix:
         return f"the name has no extension; known are {known} (or say `format`)"
-    near = get_close_matches(path.suffix[1:].lower(), EXTENSIONS, n=1)
+    near = get_close_matches(path.suffix[1:].lower(), _extensions(), n=1)
     hint = f"; did you mean .{near[0]}?" if near else ""
     return f"unknown extension {path.suffix}; known are {known}{hint}"
 
