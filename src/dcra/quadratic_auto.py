@@ -28,6 +28,8 @@ SHARE = 1 / 6
 """Share of a timed search that one run may take."""
 
 ELITE = 12
+FRESH_ONLY = 0
+EVERY = 2
 
 
 def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
@@ -52,6 +54,7 @@ class Annealing:
         self.passes = float(FIRST_PASSES)
         self.pace = 0.0  # seconds per pass
         self.elite: list[tuple[float, Host]] = []
+        self.best: tuple[float, Host] = (np.inf, np.ones(compiled.n))
         self.runs = 0
         self.crossing = not compiled.pieces and isinstance(compiled.couplings.C, Sparse)
 
@@ -63,8 +66,8 @@ class Annealing:
         self.runs += 1
         if starts.points is not None:
             return Task(Anneal(passes, GENTLE, COLD, self.unit), starts)
-        if self.elite and self.runs % 2 == 0:
-            best = self.elite[0][1]
+        if self.elite and self.runs % EVERY == 0:
+            best = self.best[1]
             again = Starts(starts.seed, starts.first, 1, best[None].copy())
             return Task(Anneal(passes, GENTLE, COLD, self.unit), again)
         return Task(Anneal(passes, HOT, COLD, self.unit), starts)
@@ -74,12 +77,15 @@ class Annealing:
         assert isinstance(state, FieldAnnealState)
         self.pace = outcome.seconds / max(1, state.steps)
         spins = outcome.spins[0]
-        value = float(state.score[1])
         if self.crossing and self.elite:
-            child, changed = self._crossed(spins)
-            if changed:
+            child, value = self._crossed(spins)
+            if value < self.best[0]:
                 search.offer(child)
-        self._admit(value, spins)
+                self.best = value, child
+        if float(state.score[1]) < self.best[0]:
+            self.best = float(state.score[1]), spins.copy()
+        if FRESH_ONLY == 0 or task.starts.points is None:
+            self._admit(float(state.score[1]), spins)
         loading.remember("losses" if self.compiled.pieces else "couplings")
 
     def _passes(self, search: Search) -> int:
@@ -100,8 +106,8 @@ class Annealing:
         self.elite.sort(key=lambda pair: pair[0])
         del self.elite[ELITE:]
 
-    def _crossed(self, spins: Host) -> tuple[Host, int]:
-        """The child of a point and all of the elite."""
+    def _crossed(self, spins: Host) -> tuple[Host, float]:
+        """The child of a point and all of the elite, and its value."""
         from dcra._kernels.crossover import cross
 
         couplings = self.compiled.couplings
@@ -109,10 +115,9 @@ class Annealing:
         g = couplings.fields(s)
         score = np.full(2, couplings.value(s, g))
         scratch = np.empty(s.size, np.int64), np.empty(s.size, np.int64)
-        changed = 0
         signs = (1.0, -1.0) if not couplings.field.any() else (1.0,)
         for _, other in self.elite:
             for sign in signs:
                 sign_ = couplings.dtype.type(sign)
-                changed += cross(couplings.C, s, g, score, other.astype(s.dtype), sign_, *scratch)
-        return s.astype(np.float64), changed
+                cross(couplings.C, s, g, score, other.astype(s.dtype), sign_, *scratch)
+        return s.astype(np.float64), float(score[0])

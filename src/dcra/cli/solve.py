@@ -72,8 +72,8 @@ def solve(
     with bad_input():  # before the work, so that no answer is lost for want of a place to put it
         check_output(output)
         check_plot(plot)
-        kind = format or io.recognised(file)
         problem = io.read(file, format, b=b, loss=loss, domain=domain)
+        kind = format or io.recognised(file)
         result = run(
             file, kind, problem, n_jobs=jobs, progress=not quiet and terminal() is not None, **options
         )

@@ -33,9 +33,11 @@ def warmup(quiet: bool) -> None:
 
 
 def tasks(storage: str) -> dict[str, Callable[[], Any]]:
-    """Small solves that need, all together, every loop: one for each method, and a batch."""
+    """Small solves that need, all together, every loop: for each method, a batch, couplings, an assignment."""
     from dcra import api
+    from dcra.apps.qap import qap
     from dcra.methods import METHODS
+    from dcra.problem import Problem, Term
 
     def one(method: str) -> Callable[[], Any]:
         A = matrix(storage, SMALL if method == "enumerate" else LARGE)
@@ -44,7 +46,34 @@ def tasks(storage: str) -> dict[str, Callable[[], Any]]:
     def batch() -> Any:
         return api.minimize_batch(matrix(storage, LARGE), np.eye(ROWS), starts=1, seed=0)
 
-    return {method: one(method) for method in METHODS} | {"batch": batch}
+    def coupled(method: str, losses: bool) -> Callable[[], Any]:
+        n = SMALL if method == "enumerate" else LARGE
+        terms = [Term("l1", matrix(storage, n), np.ones(ROWS))] if losses else []
+        problem = Problem(terms, quadratic=couplings(storage, n))
+        return lambda: api.solve(problem, method=method, starts=2, seed=0, n_jobs=1)
+
+    def assignment() -> Any:
+        return qap(np.eye(5), np.ones((5, 5)), starts=1, seed=0)
+
+    found = {method: one(method) for method in METHODS if method not in QUADRATIC_ONLY} | {"batch": batch}
+    found |= {f"{method} Q": coupled(method, False) for method in (*COUPLED, *QUADRATIC_ONLY)}
+    return found | {f"{method} f+Q": coupled(method, True) for method in COUPLED} | {"assignment": assignment}
+
+
+COUPLED = ("auto", "flip", "anneal", "tabu", "sweep", "enumerate")
+"""Methods with loops of their own where there is a quadratic term."""
+
+QUADRATIC_ONLY = ("sdp-rounding",)
+
+
+def couplings(storage: str, n: int) -> Any:
+    """A small Q of whole numbers whose storage the loops keep."""
+    Q = np.random.default_rng(1).integers(-3, 4, (n, n))
+    if storage == "dense":
+        return Q
+    from scipy import sparse
+
+    return sparse.csc_array(np.where(np.abs(np.subtract.outer(np.arange(n), np.arange(n))) == 1, Q, 0))
 
 
 def matrix(storage: str, n: int) -> Any:
