@@ -294,7 +294,9 @@ def test_paths_that_are_no_file(tmp_path, A, b):
     ]:
         with pytest.raises(ValueError, match=message):
             dcra.io.read(tmp_path / name)
-    with pytest.raises(ValueError, match=r"`format` must be one of npz, mtx, mtx\.gz, .*; got 'pnz'; did you"):
+    with pytest.raises(
+        ValueError, match=r"`format` must be one of npz, mtx, mtx\.gz, .*; got 'pnz'; did you"
+    ):
         dcra.io.read(tmp_path / "p.npz", format="pnz")
     with pytest.raises(ValueError, match=r"an \.npz file holds its own `b`"):
         dcra.io.read(tmp_path / "p.npz", b=tmp_path / "p.npz")

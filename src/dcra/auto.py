@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dcra import gram, quadratic_auto
 from dcra._array import from_numpy, to_numpy
 from dcra._kernels import loading
 from dcra.compiled import Compiled
@@ -49,11 +50,11 @@ COPY_SHARE = 0.4
 def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan of method "auto" for a problem."""
     if compiled.quadratic is not None:
-        from dcra import quadratic_auto
-
         return quadratic_auto.plan_for(compiled, seconds_left)
     if enumerable(compiled, seconds_left):
         return Exhaust()
+    if gram.worthwhile(compiled, seconds_left):
+        return quadratic_auto.Annealing(gram.recast(compiled))
     copy = COPY_SECONDS * compiled.work_per_pass
     if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
         return Portfolio(compiled)

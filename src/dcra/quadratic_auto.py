@@ -14,6 +14,7 @@ from dcra._kernels.store import Sparse
 from dcra.compiled import Compiled
 from dcra.engines.base import Host, Starts
 from dcra.enumeration import enumerable
+from dcra.gram import Recast
 from dcra.polish.anneal import Anneal
 from dcra.polish.fields import FieldAnnealState, temperature_unit
 from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_starts
@@ -65,12 +66,17 @@ class Annealing:
         passes = self._passes(search)
         self.runs += 1
         if starts.points is not None:
-            return Task(Anneal(passes, GENTLE, COLD, self.unit), starts)
+            return self._run(search, passes, GENTLE, starts)
         if self.elite and self.runs % EVERY == 0:
             best = self.best[1]
             again = Starts(starts.seed, starts.first, 1, best[None].copy())
-            return Task(Anneal(passes, GENTLE, COLD, self.unit), again)
-        return Task(Anneal(passes, HOT, COLD, self.unit), starts)
+            return self._run(search, passes, GENTLE, again)
+        return self._run(search, passes, HOT, starts)
+
+    def _run(self, search: Search, passes: int, hot: float, starts: Starts) -> Task:
+        engine = Anneal(passes, hot, COLD, self.unit)
+        own = self.compiled is search.compiled
+        return Task(engine if own else Recast(engine, self.compiled), starts)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         state = outcome.state

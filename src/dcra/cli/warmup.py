@@ -33,7 +33,7 @@ def warmup(quiet: bool) -> None:
 
 
 def tasks(storage: str) -> dict[str, Callable[[], Any]]:
-    """Small solves that need, all together, every loop: for each method, a batch, couplings, an assignment."""
+    """Small solves that need, all together, every loop: methods, a batch, couplings, an assignment."""
     from dcra import api
     from dcra.apps.qap import qap
     from dcra.methods import METHODS
