@@ -14,6 +14,7 @@ from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
 from dcra.problem import Problem, Term
 from dcra.sdp import Relaxation, SdpStage
+from dcra.sdp_mixed import MixedStage
 
 EDGES = [(0, 1, 2.0), (1, 2, 3.0), (2, 0, 4.0), (2, 3, 1.0)]
 
@@ -196,3 +197,20 @@ def test_the_relaxation_does_not_depend_on_how_it_is_cut_up():
     while two.passes < 5:
         two.advance(10**9)
     np.testing.assert_array_equal(one.V, two.V)
+
+
+@pytest.mark.parametrize("loss", ["l1", "squared", "hinge", "huber", "logistic"])
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+def test_bounds_hold_with_losses_beside(loss, domain):
+    rng = np.random.default_rng(1)
+    A, b = rng.standard_normal((8, 10)), rng.standard_normal(8)
+    weight = rng.random(8) * (rng.random(8) < 0.8)
+    problem = Problem([Term(loss, A, b, weight)], quadratic=rng.standard_normal((10, 10)), domain=domain)
+    low = -1.0 if domain == "spin" else 0.0
+    least = problem.objective(np.array(list(itertools.product((low, 1.0), repeat=10)))).min()
+    stage = MixedStage(compile_problem(problem))
+    trivial = stage.bound
+    while not stage.done:
+        stage.advance(10_000)
+    assert trivial < stage.bound <= least + 1e-9
+    assert stage.bound >= least - 0.25 * abs(least) - 0.5

@@ -24,6 +24,7 @@ from dcra.result import Progress, Result, Status, relative_gap
 
 if TYPE_CHECKING:
     from dcra.sdp import SdpStage
+    from dcra.sdp_mixed import MixedStage
 
 DEFAULT_STARTS = 32
 CHUNK_SECONDS = 0.002
@@ -343,13 +344,14 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     return rounded_up(search.compiled.problem, stage.bound)
 
 
-def dual_stage(compiled: Compiled, fun: float, seconds: float) -> DualStage | SdpStage:
+def dual_stage(compiled: Compiled, fun: float, seconds: float) -> DualStage | SdpStage | MixedStage:
     """The stage that raises the bound of a problem, given the objective of a point and the time there is."""
     if compiled.quadratic is None:
         return DualStage(compiled, fun)
     from dcra.sdp import SdpStage
+    from dcra.sdp_mixed import MixedStage
 
-    return SdpStage(compiled, fun, seconds)
+    return (MixedStage if compiled.pieces else SdpStage)(compiled, fun, seconds)
 
 
 def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:

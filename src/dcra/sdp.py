@@ -87,6 +87,11 @@ class Relaxation:
 SHIFTS = tuple(4.0**-k for k in range(7, 0, -1))
 
 
+def proof_seconds(n: int) -> float:
+    """About how long a proof takes: half of the shifts are tried."""
+    return len(SHIFTS) / 2 * n**3 / 3 / FLOPS
+
+
 def dense_matrix(couplings: Couplings) -> Host:
     """8 M as a matrix; without the border where there are no fields."""
     C, field = couplings.C, couplings.field
@@ -132,9 +137,8 @@ class SdpStage:
         self.bound = trivial_bound(self.compiled.problem)
         self.rounds = 0
         n = self.compiled.n
-        cost = len(SHIFTS) / 2 * n**3 / 3 / FLOPS
         able = self.compiled.tabulated and not self.compiled.pieces
-        self.done = not able or n > MOST_DENSE or cost > self.seconds
+        self.done = not able or n > MOST_DENSE or proof_seconds(n) > self.seconds
         if not self.done:
             self.relaxation = Relaxation(self.compiled.couplings)
             first = self.ROUNDS[0] * n * self.relaxation.row_work
