@@ -1,8 +1,8 @@
 """Method "auto" where there are couplings: annealing runs of growing length, and children of the best.
 
 Every run is crossed with the elite: where two points differ, the connected parts of the difference are
-independent choices, and the better is taken of each. Runs start at random, or, once there is an elite, every
-other one from the best point at a gentler temperature.
+independent choices, and the better is taken of each. Runs start at random or, one in three, from the best
+point at a gentler temperature.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from dcra.polish.anneal import Anneal
 from dcra.polish.fields import FieldAnnealState, temperature_unit
 from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_starts
 
-HOT, GENTLE, COLD = 0.65, 0.4, 0.06
+HOT, GENTLE, COLD = 0.65, 0.35, 0.06
 """First temperatures of a run from a random and from a good point, and the last, in units of `Anneal`."""
 
 FIRST_PASSES, LEAST_PASSES, MOST_PASSES = 100, 20, 1_000_000
 PASSES_PER_START = 1000
-GROWTH = 1.5
+GROWTH = 1.25
 SHARE = 1 / 6
 """Share of a timed search that one run may take."""
 
 ELITE = 12
-FRESH_ONLY = 0
-EVERY = 2
+"""Answers of runs from random points that others are crossed with. Those from the best point are too alike."""
+
+AGAIN = 3
+"""One run in so many starts from the best point."""
 
 
 def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
@@ -67,7 +69,7 @@ class Annealing:
         self.runs += 1
         if starts.points is not None:
             return self._run(search, passes, GENTLE, starts)
-        if self.elite and self.runs % EVERY == 0:
+        if self.elite and self.runs % AGAIN == 0:
             best = self.best[1]
             again = Starts(starts.seed, starts.first, 1, best[None].copy())
             return self._run(search, passes, GENTLE, again)
@@ -88,10 +90,11 @@ class Annealing:
             if value < self.best[0]:
                 search.offer(child)
                 self.best = value, child
-        if float(state.score[1]) < self.best[0]:
-            self.best = float(state.score[1]), spins.copy()
-        if FRESH_ONLY == 0 or task.starts.points is None:
-            self._admit(float(state.score[1]), spins)
+        found = float(state.score[1])
+        if found < self.best[0]:
+            self.best = found, spins.copy()
+        if task.starts.points is None:
+            self._admit(found, spins)
         loading.remember("losses" if self.compiled.pieces else "couplings")
 
     def _passes(self, search: Search) -> int:
