@@ -22,14 +22,17 @@ from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_st
 HOT, GENTLE, COLD = 0.65, 0.35, 0.06
 """First temperatures of a run from a random and from a good point, and the last, in units of `Anneal`."""
 
-FIRST_PASSES, LEAST_PASSES, MOST_PASSES = 100, 20, 1_000_000
+FIRST_PASSES, LEAST_PASSES = 100, 20
+ENOUGH, SQUARE_SHARE = 2000, 0.05
+"""A run has at most this many passes, or this share of n^2 where that is more: then new starts are better."""
+
 PASSES_PER_START = 1000
 GROWTH = 1.25
 SHARE = 1 / 6
 """Share of a timed search that one run may take."""
 
 ELITE = 12
-"""Answers of runs from random points that others are crossed with. Those from the best point are too alike."""
+"""Answers of runs from random points that others are crossed with; those from the best are too alike."""
 
 AGAIN = 3
 """One run in so many starts from the best point."""
@@ -101,11 +104,12 @@ class Annealing:
         limit = search.limits.time_limit
         if limit is None:
             return PASSES_PER_START
-        most = search.seconds_left / self.pace if self.pace else FIRST_PASSES
+        left = search.seconds_left / self.pace if self.pace else FIRST_PASSES
         share = SHARE * limit * search.limits.n_jobs / self.pace if self.pace else FIRST_PASSES
-        passes = min(self.passes, share, most)
+        passes = min(self.passes, share, left)
         self.passes *= GROWTH
-        return int(np.clip(passes, LEAST_PASSES, MOST_PASSES))
+        most = max(ENOUGH, SQUARE_SHARE * self.compiled.n**2)
+        return int(np.clip(passes, LEAST_PASSES, most))
 
     def _admit(self, value: float, spins: Host) -> None:
         """Keep the best points that differ."""
