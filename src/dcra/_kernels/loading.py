@@ -18,7 +18,7 @@ MODULES = {
 }
 """Families of loops, and the module that tells that one is loaded."""
 
-IMPORT_SECONDS = 1.5
+IMPORT_SECONDS = {"losses": 1.5, "couplings": 0.9, "swaps": 0.9}
 COMPILE_SECONDS = 20.0
 SHARE = {"losses": 0.2, "couplings": 0.6, "swaps": 0.6}
 """Share of the time that loading may take: couplings without loops are worth little."""
@@ -40,7 +40,7 @@ def affordable(seconds_left: float | None, family: str = "losses") -> bool:
         return False
     if seconds_left is None or loaded(family):
         return True
-    return (IMPORT_SECONDS if cached(family) else COMPILE_SECONDS) <= SHARE[family] * seconds_left
+    return (IMPORT_SECONDS[family] if cached(family) else COMPILE_SECONDS) <= SHARE[family] * seconds_left
 
 
 def cached(family: str = "losses") -> bool:
