@@ -207,3 +207,26 @@ def test_torch_in_torch_out():
 
 def test_repr_names_the_quadratic():
     assert "quadratic" in repr(Problem(quadratic=np.eye(3)))
+
+
+@pytest.mark.parametrize("n", [1, 30])
+def test_nothing_to_decide(n):
+    result = dcra.solve(Problem(quadratic=np.zeros((n, n))), starts=2, seed=0)
+    assert result.fun == 0.0
+    assert -1e-6 * n <= result.lower_bound <= 0.0
+
+
+def test_a_time_limit_and_a_target():
+    rng = np.random.default_rng(0)
+    problem = Problem(quadratic=sparse.random_array((300, 300), density=0.02, rng=rng))
+    known = dcra.solve(problem, starts=2, seed=0).fun
+    clock = iter(np.arange(0.0, 1e6, 0.01))
+    from dcra.portfolio import Limits, Search, run
+    from dcra.quadratic_auto import plan_for
+
+    compiled = compile_problem(problem)
+    search = Search(compiled, Limits(time_limit=5.0, clock=lambda: float(next(clock))), 0, 0.0)
+    result = run(search, plan_for(compiled, 5.0), "auto")
+    assert result.status in ("time_limit", "optimal")
+    assert result.seconds <= 5.1
+    assert dcra.solve(problem, target=known, seed=0, starts=50).status in ("target", "optimal")

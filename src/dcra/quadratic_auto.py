@@ -34,6 +34,9 @@ SHARE = 1 / 6
 ELITE = 12
 """Answers of runs from random points that others are crossed with; those from the best are too alike."""
 
+MOST_CROSSED = 2_000_000
+"""Couplings beyond which crossing would take too long between two runs."""
+
 AGAIN = 3
 """One run in so many starts from the best point."""
 
@@ -62,7 +65,8 @@ class Annealing:
         self.elite: list[tuple[float, Host]] = []
         self.best: tuple[float, Host] = (np.inf, np.ones(compiled.n))
         self.runs = 0
-        self.crossing = not compiled.pieces and isinstance(compiled.couplings.C, Sparse)
+        C = compiled.couplings.C
+        self.crossing = not compiled.pieces and isinstance(C, Sparse) and C.val.size <= MOST_CROSSED
 
     def next(self, search: Search) -> Task | None:
         if search.starts_left <= 0:
