@@ -55,12 +55,9 @@ def dwave_annealing(problem: Problem, seconds: float, seed: int) -> Host:
     """Its annealing with the number of sweeps that fills the budget; the best of three ways to split it."""
     model = _model(problem)
     sampler = _samplers().SimulatedAnnealingSampler()
-    begin = time.perf_counter()
-    sampler.sample(model, num_reads=1, num_sweeps=50, seed=seed)
-    overhead = time.perf_counter() - begin
-    begin = time.perf_counter()
-    sampler.sample(model, num_reads=1, num_sweeps=550, seed=seed)
-    per_sweep = max((time.perf_counter() - begin - overhead) / 500, 1e-8)
+    overhead, per_sweep = _pace(
+        lambda sweeps: sampler.sample(model, num_reads=1, num_sweeps=sweeps, seed=seed)
+    )
     answers: list[tuple[float, Host]] = []
     for reads in (1, 4, 16):
         sweeps = max(1, int((seconds - overhead) / (reads * per_sweep)))
@@ -72,6 +69,17 @@ def dwave_annealing(problem: Problem, seconds: float, seed: int) -> Host:
         with ThreadPoolExecutor(THREADS) as pool:
             answers += pool.map(half, range(THREADS))
     return min(answers, key=lambda answer: answer[0])[1]
+
+
+def _pace(sample: Callable[[int], Any]) -> tuple[float, float]:
+    """Seconds of a call without sweeps, and of one sweep; the first call is for loading."""
+    seconds = []
+    for sweeps in (1, 1, 1000):
+        begin = time.perf_counter()
+        sample(sweeps)
+        seconds.append(time.perf_counter() - begin)
+    _, short, long = seconds
+    return short, max(long - short, 0.1 * long) / 1000
 
 
 def dwave_tabu(problem: Problem, seconds: float, seed: int) -> Host:
