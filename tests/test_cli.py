@@ -17,7 +17,7 @@ import dcra
 from dcra import api
 from dcra.cli import run
 from dcra.cli.outputs import WRITERS
-from dcra.cli.warmup import LARGE, ROWS, applications, matrix
+from dcra.cli.warmup import COUPLED, LARGE, ROWS, applications, matrix
 from dcra.compiled import compile_problem
 from dcra.methods import METHODS
 
@@ -267,17 +267,26 @@ def test_warmup_tries_everything(capsys, monkeypatch):
     def minimize(A: Any, b: Any, *, method: str = "batch", **options: Any) -> None:
         tried.append((type(A).__name__, method))
 
+    def solve(problem: Any, *, method: str, **options: Any) -> None:
+        coupled.append((type(problem.quadratic.operator).__name__, bool(problem.terms), method))
+
+    coupled: list[Any] = []
     monkeypatch.setattr(api, "minimize", minimize)
     monkeypatch.setattr(api, "minimize_batch", minimize)
     apps = {name: lambda name=name: tried.append(("apps", name)) for name in applications()}
     monkeypatch.setattr(sys.modules["dcra.cli.warmup"], "applications", lambda: apps)
+    monkeypatch.setattr(api, "solve", solve)
+    monkeypatch.setattr("dcra.apps.qap.qap", lambda *arguments, **options: tried.append("assignment"))
     code, out, _ = outcome(capsys, "warmup")
     assert code == 0
     assert out.splitlines()[-1].startswith("compiled loops are ready")
     ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
     names = (*ours, "auto", "batch")  # the second time with constraints
-    methods = [(kind, name) for kind in ("ndarray", "csc_array") for name in names]
-    assert tried == methods + [("apps", name) for name in ("maxsat", "mimo", "mimo, large")]
+    alone = [[(kind, name) for name in names] for kind in ("ndarray", "csc_array")]
+    apps = [("apps", name) for name in ("maxsat", "mimo", "mimo, large")]
+    assert tried == [*alone[0], "assignment", *alone[1], "assignment", *apps]
+    for kind in ("DenseMatrix", "SparseMatrix"):
+        assert {(kind, losses, name) for losses in (True, False) for name in COUPLED} <= set(coupled)
     assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
 
 

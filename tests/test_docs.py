@@ -53,8 +53,8 @@ def test_every_status_is_in_the_readme():
 
 def test_every_format_is_documented():
     page = (ROOT / "docs" / "formats.md").read_text()
-    for extension in FORMATS:
-        assert f".{extension}" in page
+    for name in FORMATS:
+        assert f".{name}" in page or f"`{name}`" in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,6 +1,6 @@
 """Binary optimisation under losses that need not be smooth.
 
-minimise  sum_t w_t f_t(A_t x - b_t) + c'x   over x in {-1,1}^n or {0,1}^n
+minimise  sum_t w_t f_t(A_t x - b_t) + c'x + x'Qx   over x in {-1,1}^n or {0,1}^n
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _LAZY = {
     "Result": "dcra.result",
     "Status": "dcra.result",
 }
-_MODULES = {"apps", "datasets", "engines", "io", "losses", "retrieval", "testing", "theory"}
+_MODULES = {"apps", "datasets", "engines", "interop", "io", "losses", "retrieval", "testing", "theory"}
 
 if TYPE_CHECKING:
-    from dcra import apps, datasets, engines, io, losses, retrieval, testing, theory
+    from dcra import apps, datasets, engines, interop, io, losses, retrieval, testing, theory
     from dcra.api import minimize, minimize_batch, solve
     from dcra.constraints import at_most, exactly
     from dcra.problem import Problem, Term
@@ -40,6 +40,7 @@ __all__ = [
     "datasets",
     "engines",
     "exactly",
+    "interop",
     "io",
     "losses",
     "minimize",

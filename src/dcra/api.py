@@ -33,6 +33,7 @@ def minimize(
     domain: str = "spin",
     linear: Array | None = None,
     constraints: Any = (),
+    quadratic: Any = None,
     method: str | Engine = "auto",
     time_limit: float | None = None,
     starts: int | None = None,
@@ -43,7 +44,7 @@ def minimize(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Result:
-    """Minimise f(Ax - b) + c'x over x in {-1,1}^n or {0,1}^n.
+    """Minimise f(Ax - b) + c'x + x'Qx over x in {-1,1}^n or {0,1}^n.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ def minimize(
         c.
     constraints : LinearConstraint, `exactly`, `at_most`, or a sequence of them
         What x must satisfy besides. `Result.feasible` says whether it does.
+    quadratic : (n, n) array, scipy.sparse matrix or LinearOperator, optional
+        Q.
 
     The remaining parameters are those of `solve`.
 
@@ -78,6 +81,7 @@ def minimize(
     problem = Problem(
         [Term(loss, A, b, 1.0 if weights is None else weights)],
         linear=linear,
+        quadratic=quadratic,
         domain=domain,
         constraints=constraints,
     )
@@ -148,12 +152,12 @@ def solve(
         clock=clock,
     )
     points = _points(problem, x0)
-    wanted = not (label == "auto" and trivial(problem))
-    loops = wanted and loading.affordable(time_limit, problem.loading_share)
+    family, wanted = problem.loops, not (label == "auto" and trivial(problem))
+    loops = wanted and loading.affordable(time_limit, family)
     if wanted and not loops:
         after_short_call()
     compiled = compile_problem(problem, loops)
-    compile_seconds = loading.load(announce=progress) if compiled.tabulated else 0.0
+    compile_seconds = loading.load(progress, family) if compiled.tabulated else 0.0
     chosen = secrets.randbits(32) if seed is None else _seed(seed)
     given = compiled.encode(points) if points is not None else None
     if problem.constraints is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dcra import gram, quadratic_auto
 from dcra._array import from_numpy, to_numpy
 from dcra._kernels import loading
 from dcra.compiled import Compiled
@@ -48,6 +49,8 @@ COPY_SHARE = 0.4
 
 def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan of method "auto" for a problem."""
+    if compiled.quadratic is not None:
+        return quadratic_auto.plan_for(compiled, seconds_left)
     if enumerable(compiled, seconds_left):
         return Exhaust()
     special = compiled.problem.plan(compiled, seconds_left)
@@ -60,6 +63,8 @@ def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
 
 def search_plan(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan for problems with too many points to look at each."""
+    if gram.worthwhile(compiled, seconds_left):
+        return quadratic_auto.Annealing(gram.recast(compiled))
     copy = COPY_SECONDS * compiled.work_per_pass
     if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
         return Portfolio(compiled)

@@ -24,6 +24,7 @@ from dcra.engines.block import sweep as sweep_blocks
 from dcra.engines.sweep import runs_of
 from dcra.losses import Linear
 from dcra.problem import Problem, Term
+from dcra.quadratic import least_quadratic, next_value
 from dcra.schedule import units_at
 
 EPS = float(np.finfo(np.float64).eps)
@@ -91,13 +92,19 @@ def _bound(problem: Problem, slopes: list[Slopes]) -> float:
         if norm > 0:
             q = q + to_numpy(term.operator.exact_adjoint(s.y))
             spread += norm * float(np.sum(to_numpy(term.operator.column_norms).astype(np.float64)))
-    total += -float(np.sum(np.abs(q))) if problem.domain == "spin" else float(np.sum(np.minimum(q, 0.0)))
+    if problem.quadratic is not None:
+        least, scale = least_quadratic(problem.quadratic, q, problem.domain)
+        total, spread = total + least, spread + scale
+    else:
+        total += -float(np.sum(np.abs(q))) if problem.domain == "spin" else float(np.sum(np.minimum(q, 0.0)))
     allowance = EPS * (problem.n + problem.n_rows) * (size + spread)
     return total - allowance if np.isfinite(total) else -inf
 
 
 def rounded_up(problem: Problem, bound: float) -> float:
-    """The next integer where F is known to take only integers."""
+    """The next value that F can take, where these are known to be integers or equally spaced."""
+    if problem.quadratic is not None and not problem.terms and np.isfinite(bound):
+        return next_value(problem, bound)
     return float(ceil(bound - 1e-6)) if np.isfinite(bound) and problem.integer_valued else bound
 
 
@@ -123,7 +130,7 @@ class DualStage:
         self.bound = trivial_bound(self.problem)
         self.level = self.rounds = self.swept = 0
         self.point: np.ndarray[Any, Any] | None = None
-        self.done = not (self.problem.convex and compiled.pieces)
+        self.done = not (self.problem.convex and compiled.pieces) or compiled.quadratic is not None
         if not self.done:
             self._relaxation = _LoopBox(compiled) if compiled.tabulated else _BlockBox(compiled)
             centre = compiled.residual_at_zero

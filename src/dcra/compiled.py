@@ -18,6 +18,7 @@ import numpy as np
 from dcra._array import Array, device_of, from_numpy, is_numpy, namespace, to_numpy
 from dcra._kernels import loading
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build, smoothed
+from dcra.fields import Couplings, SpinForm, build_couplings
 from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
 from dcra.operators import MatrixFree, Operator, SparseMatrix
 from dcra.problem import Problem
@@ -115,7 +116,7 @@ class Tables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """F(x) = value_scale * (sum of pieces + c's) + offset at s = the spins of x."""
+    """F(x) = value_scale * (sum of pieces + c's + s'Js) + offset at s = the spins of x."""
 
     problem: Problem
     pieces: tuple[Piece, ...]
@@ -124,6 +125,7 @@ class Compiled:
     value_scale: float
     like: Array
     loops: bool = True  # whether compiled loops may be used
+    quadratic: SpinForm | None = None  # s'Js
 
     @property
     def n(self) -> int:
@@ -135,11 +137,13 @@ class Compiled:
 
     @cached_property
     def work_per_pass(self) -> int:
-        return max(1, sum(p.operator.entries for p in self.pieces), self.n)
+        couplings = 0 if self.quadratic is None else self.quadratic.entries
+        return max(1, couplings + sum(p.operator.entries for p in self.pieces), self.n)
 
     @property
     def has_columns(self) -> bool:
-        return all(p.operator.has_columns for p in self.pieces)
+        coupled = self.quadratic is None or self.quadratic.J.has_columns
+        return coupled and all(p.operator.has_columns for p in self.pieces)
 
     def residual(self, S: Array) -> Array:
         """Stacked A s - b for spins or relaxed spins S of shape (..., n): (..., n_rows)."""
@@ -204,6 +208,7 @@ class Compiled:
             self.loops
             and is_numpy(self.like)
             and len(self.pieces) <= 255
+            and (self.quadratic is None or self.quadratic.J.has_columns)
             and all(isinstance(p.loss, known) and p.operator.has_columns for p in self.pieces)
         )
 
@@ -215,6 +220,11 @@ class Compiled:
             if key not in cache:
                 cache[key] = _build_tables(self, *key)
             return cache[key]
+
+    @cached_property
+    def couplings(self) -> Couplings:
+        """J and c as compiled loops see them."""
+        return build_couplings(self.quadratic, None if self.c is None else to_numpy(self.c), self.n)
 
 
 def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool = False) -> Compiled:
@@ -244,16 +254,33 @@ def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool
             where = slice(start, stop)
             pieces.append(Piece(term.loss, operator, b, argument * scale, weight, where, index))
         start = stop
+    form, linear, offset = _spin_form(problem, linear, offset)
     c = None if isinstance(linear, float) else linear
     if c is not None and problem.domain == "binary":
         offset += 0.5 * float(namespace(c).sum(c))
         c = 0.5 * c
-    value_scale = _value_scale(pieces, c, min(safe, SAFE_VALUE_EXPONENT))
+    value_scale = _value_scale(pieces, c, min(safe, SAFE_VALUE_EXPONENT), form)
     working = tuple(_in_working_type(p, value_scale, problem.like) for p in pieces)
     if c is not None:
         c = namespace(c).astype(c / value_scale, problem.like.dtype)
+    if form is not None:
+        J = form.J if value_scale == 1 else form.J.scaled(1 / value_scale)
+        form = SpinForm(J.astype(problem.like.dtype))
     loops = loading.available() if loops is None else loops
-    return Compiled(problem, working, c, offset, value_scale, problem.like, loops)
+    return Compiled(problem, working, c, offset, value_scale, problem.like, loops, form)
+
+
+def _spin_form(problem: Problem, linear: Any, offset: float) -> tuple[SpinForm | None, Any, float]:
+    """The quadratic term over spins, with what it adds to c (in the problem's own domain) and the offset."""
+    quadratic = problem.quadratic
+    if quadratic is None:
+        return None, linear, offset
+    trace = float(np.sum(quadratic.diagonal))
+    if problem.domain == "spin":
+        return SpinForm(quadratic.off_diagonal), linear, offset + trace
+    sums = quadratic.row_sums  # x'Qx = s'Qs/4 + e'Qs/2 + e'Qe/4, and linear'x brings e'Qe/2 with it
+    total = float(namespace(sums).sum(sums))
+    return SpinForm(quadratic.off_diagonal.scaled(0.25)), linear + sums, offset + 0.25 * (trace - total)
 
 
 def _without_zero_rows(
@@ -293,9 +320,10 @@ def _moderate(operator: Operator, b: Array, safe: int) -> tuple[Operator, Array,
     return operator.scaled(1 / scale), b / scale, scale
 
 
-def _value_scale(pieces: list[Piece], c: Array | None, safe: int) -> float:
+def _value_scale(pieces: list[Piece], c: Array | None, safe: int, form: SpinForm | None = None) -> float:
     """A power of two that brings F to moderate values, 1 where it has them already."""
     sizes = [0.0 if c is None else float(namespace(c).max(abs(c)))]
+    sizes += [] if form is None else [form.J.magnitude]
     for p in pieces:
         largest = max(p.operator.magnitude, float(namespace(p.b).max(abs(p.b))))
         probe = p.argument * largest + 0 * p.b

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra.compiled import Compiled
+from dcra.compiled import Compiled, Tables
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.problem import Problem
 
@@ -26,14 +26,20 @@ def enumerable(compiled: Compiled, seconds_left: float | None) -> bool:
     """Whether all points can be visited within the time left."""
     if compiled.n > 40:
         return False
-    work = 2**compiled.n * max(1, compiled.n_rows)
+    work = 2**compiled.n * _rows(compiled)
     rate = 5e8 if compiled.tabulated else 1e8 / max(1, compiled.n)
     return work <= MAX_WORK and (seconds_left is None or work / rate <= 0.5 * seconds_left)
 
 
 def trivial(problem: Problem) -> bool:
     """Whether a problem is so small that array code visits all its points at once."""
-    return problem.n <= 20 and 2**problem.n * max(1, problem.n_rows) * problem.n <= TRIVIAL_WORK
+    rows = max(1, problem.n_rows + (0 if problem.quadratic is None else problem.n))
+    return problem.n <= 20 and 2**problem.n * rows * problem.n <= TRIVIAL_WORK
+
+
+def _rows(compiled: Compiled) -> int:
+    """Numbers that change with a flip: residuals and local fields."""
+    return max(1, compiled.n_rows + (0 if compiled.quadratic is None else compiled.n))
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class SegmentState(State):
     def advance(self, work: int) -> None:
         if self.done:
             return
-        count = CHUNK * max(1, work // (CHUNK * max(1, self.compiled.n_rows)))
+        count = CHUNK * max(1, work // (CHUNK * _rows(self.compiled)))
         last = min(self.hi, self.position + count)
         value, code = self.visit(self.position, last)
         if value < self.best:
@@ -85,8 +91,19 @@ class LoopState(SegmentState):
         from dcra._kernels.gray import gray
 
         tables = self.compiled.tables(np.float64)
+        if self.compiled.quadratic is not None:
+            return self._visit_coupled(tables, lo, hi)
         x, z = np.empty(self.compiled.n), np.empty_like(tables.b)
         best, code = gray(tables.model, tables.b, lo, hi, x, z)
+        return float(best), int(code)
+
+    def _visit_coupled(self, tables: Tables, lo: int, hi: int) -> tuple[float, int]:
+        from dcra._kernels.mixed import gray
+
+        couplings = self.compiled.couplings
+        s, z, g = np.empty(self.compiled.n), np.empty_like(tables.b), np.empty(self.compiled.n)
+        scratch = (s, z, g, np.empty(3))
+        best, code = gray(tables.model, tables.b, couplings.C, couplings.field, lo, hi, *scratch)
         return float(best), int(code)
 
 

@@ -26,6 +26,7 @@ METHODS: dict[str, str] = {
     "enumerate": "dcra.enumeration:Enumerate",
     "meet": "dcra.meet:Meet",
     "random": "dcra.baselines.random:RandomSigns",
+    "sdp-rounding": "dcra.baselines.sdp_rounding:SdpRounding",
     "subgradient": "dcra.baselines.subgradient:Subgradient",
     "mpec-epm": "dcra.baselines.mpec_epm:MpecEpm",
     "mpec-epm-table": "dcra.baselines.mpec_epm_table:MpecEpmTable",
@@ -43,6 +44,12 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "columns": lambda compiled: "" if compiled.has_columns else "A by columns",
     "table": lambda compiled: (
         "" if compiled.tabulated else "losses known to the compiled loops and A on the host"
+    ),
+    "losses alone": lambda compiled: "" if compiled.quadratic is None else "no quadratic term",
+    "quadratic": lambda compiled: (
+        ""
+        if compiled.tabulated and compiled.quadratic is not None and not compiled.pieces
+        else "a quadratic objective and nothing else, on the host"
     ),
     "small": lambda compiled: "" if compiled.n <= 40 else "at most 40 variables",
     "convex": lambda compiled: _losses(compiled, "convex", lambda loss: loss.convex),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf, isfinite, sqrt
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from dcra.engines.base import Engine, Host, Starts, State
 from dcra.enumeration import SEGMENTS, Enumerate
 from dcra.problem import Problem
 from dcra.result import Progress, Result, Status, relative_gap
+
+if TYPE_CHECKING:
+    from dcra.sdp import SdpStage
+    from dcra.sdp_mixed import MixedStage
 
 DEFAULT_STARTS = 32
 CHUNK_SECONDS = 0.002
@@ -275,7 +279,8 @@ def first_answer(search: Search, alone: bool = False) -> None:
     compiled = search.compiled
     problem = compiled.problem
     begin = search.limits.clock()
-    search.tiny = rounding_share(problem) * abs(float(problem.value_at_ones))
+    coupled = 0.0 if problem.quadratic is None else abs(problem.constant)  # the cut of no edges is 0
+    search.tiny = rounding_share(problem) * (abs(float(problem.value_at_ones)) + coupled)
     z = compiled.residual_at_zero
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
@@ -357,8 +362,9 @@ def paced(work: int, seconds: float) -> int:
 def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     """The dual stage, within its share of the time; `fun` is the objective of a known point."""
     clock = search.limits.clock
-    stage = DualStage(search.relaxation, fun if isfinite(fun) else -inf)
     limit = search.limits.time_limit
+    known = fun if isfinite(fun) else -inf
+    stage = dual_stage(search.relaxation, known, inf if limit is None else BOUND_SHARE * limit)
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
     work = search.compiled.work_per_pass
@@ -368,6 +374,16 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
         work = paced(work, clock() - begin)
         tick()
     return rounded_up(search.compiled.problem, stage.bound)
+
+
+def dual_stage(compiled: Compiled, fun: float, seconds: float) -> DualStage | SdpStage | MixedStage:
+    """The stage that raises the bound of a problem, given the objective of a point and the time there is."""
+    if compiled.quadratic is None:
+        return DualStage(compiled, fun)
+    from dcra.sdp import SdpStage
+    from dcra.sdp_mixed import MixedStage
+
+    return (MixedStage if compiled.pieces else SdpStage)(compiled, fun, seconds)
 
 
 def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""The problem: minimise sum_t w_t f_t(A_t x - b_t) + c'x over binary x. All validation is here."""
+"""The problem: minimise sum_t w_t f_t(A_t x - b_t) + c'x + x'Qx over binary x. All validation is here."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
-from dcra._kernels.loading import SHARE
 from dcra.constraints import Constraints, Rows, as_sequence
 from dcra.losses import L1, Hinge, Linear, LInf, Loss, SquaredHinge, SquaredL2, as_loss
 from dcra.messages import shown, suggest
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+from dcra.quadratic import Quadratic, as_quadratic, lattice_step
 
 if TYPE_CHECKING:
     from dcra.compiled import Compiled
@@ -73,13 +73,15 @@ class Term:
 class Problem:
     """Binary optimisation under losses that need not be smooth.
 
-    minimise  sum_t w_t f_t(A_t x - b_t) + c'x + constant   over x in {-1,1}^n or {0,1}^n.
+    minimise  sum_t w_t f_t(A_t x - b_t) + c'x + x'Qx + constant   over x in {-1,1}^n or {0,1}^n.
 
     Parameters
     ----------
     terms : sequence of Term
     linear : (n,) array, optional
         c.
+    quadratic : (n, n) array, scipy.sparse matrix or LinearOperator, optional
+        Q. Where it is not symmetric, (Q + Q')/2 is used, which gives the same values.
     constant : float
     domain : {"spin", "binary"}
     constraints : LinearConstraint, `exactly`, `at_most`, or a sequence of them
@@ -91,6 +93,7 @@ class Problem:
         terms: tuple[Term, ...] | list[Term] = (),
         *,
         linear: Array | None = None,
+        quadratic: Any = None,
         constant: float = 0.0,
         domain: str = "spin",
         constraints: Any = (),
@@ -101,16 +104,25 @@ class Problem:
                 raise TypeError(f"`terms` must hold dcra.Term objects; got {type(term).__name__}")
         if domain not in DOMAINS:
             raise ValueError(suggest("domain", domain, DOMAINS))
-        if not self.terms and linear is None:
-            raise ValueError("a problem needs `terms` or `linear`; got neither")
+        if not self.terms and linear is None and quadratic is None:
+            raise ValueError("a problem needs `terms`, `linear` or `quadratic`; got none of them")
+        self.quadratic: Quadratic | None = None if quadratic is None else as_quadratic(quadratic)
         self.domain = domain
-        self.n = self.terms[0].operator.shape[1] if self.terms else _length(linear)
+        if self.terms:
+            self.n = self.terms[0].operator.shape[1]
+        else:
+            self.n = _length(linear) if self.quadratic is None else self.quadratic.n
         for i, term in enumerate(self.terms):
             if term.operator.shape[1] != self.n:
                 raise ValueError(
                     f"all terms must have {self.n} columns like the first; term {i} has shape "
                     f"{term.operator.shape}"
                 )
+        if self.quadratic is not None and self.quadratic.n != self.n:
+            raise ValueError(
+                f"`quadratic` must have shape ({self.n}, {self.n}) to match `terms`; "
+                f"got {self.quadratic.operator.shape}"
+            )
         self.like = self._reference()
         self.linear = None if linear is None else vector("linear", linear, self.n, self.like)
         self.constant = float(constant)
@@ -121,6 +133,7 @@ class Problem:
     def __repr__(self) -> str:
         parts = [f"{type(t.loss).__name__}{t.operator.shape}" for t in self.terms]
         parts += ["linear"] if self.linear is not None else []
+        parts += ["quadratic"] if self.quadratic is not None else []
         rows = "" if self.constraints is None else f", {len(self.constraints)} constraints"
         return f"Problem({' + '.join(parts)}, {self.n} {self.domain} variables{rows})"
 
@@ -130,17 +143,18 @@ class Problem:
 
     @property
     def entries(self) -> int:
-        """Entries of all A_t together: the cost of one pass."""
-        return sum(term.operator.entries for term in self.terms)
+        """Entries of Q and all A_t together: the cost of one pass."""
+        own = 0 if self.quadratic is None else self.quadratic.entries
+        return own + sum(term.operator.entries for term in self.terms)
 
     @property
     def convex(self) -> bool:
         return all(term.loss.convex for term in self.terms)
 
     @property
-    def loading_share(self) -> float:
-        """Share of a time limit that loading compiled loops may take."""
-        return SHARE
+    def loops(self) -> str:
+        """The family of compiled loops, of `_kernels.loading`, that search it."""
+        return "couplings" if self.quadratic is not None and not self.terms else "losses"
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
         """How method "auto" should search, for special kinds of problem; None: by the general plan."""
@@ -160,6 +174,8 @@ class Problem:
             total = total + term.value(x)
         if self.linear is not None:
             total = total + x @ self.linear
+        if self.quadratic is not None:
+            total = total + self.quadratic.value(x)
         return total
 
     def violation(self, x: Array) -> Any:
@@ -176,6 +192,8 @@ class Problem:
         total = self.constant + (
             0.0 if self.linear is None else float(namespace(self.linear).sum(self.linear))
         )
+        if self.quadratic is not None:
+            total += float(namespace(self.like).sum(self.quadratic.row_sums))
         return total + sum(float(t.value_at(t.operator.row_sums - t.b)) for t in self.terms)
 
     def check_point(self, name: str, x: Array) -> Array:
@@ -209,8 +227,18 @@ class Problem:
             terms.append(Term(term.loss, term.operator.scaled(0.5).A, b, term.weight))
         linear = None if self.linear is None else 0.5 * self.linear
         offset = 0.0 if self.linear is None else 0.5 * float(namespace(self.linear).sum(self.linear))
+        quadratic = None
+        if self.quadratic is not None:
+            quadratic = Quadratic(self.quadratic.operator.scaled(0.25))
+            sums = self.quadratic.row_sums
+            linear = 0.5 * sums if linear is None else linear + 0.5 * sums
+            offset += 0.25 * float(namespace(sums).sum(sums))
         return Problem(
-            terms, linear=linear, constant=self.constant + offset, constraints=self._spin_constraints()
+            terms,
+            linear=linear,
+            quadratic=quadratic,
+            constant=self.constant + offset,
+            constraints=self._spin_constraints(),
         )
 
     def _spin_constraints(self) -> Any:
@@ -226,6 +254,7 @@ class Problem:
         whole = (L1, SquaredL2, Hinge, SquaredHinge, Linear, LInf)
         return (
             _is_whole(self.constant)
+            and (self.quadratic is None or _has_whole_values(self.quadratic, self.domain))
             and (self.linear is None or _is_whole(to_numpy(self.linear)))
             and all(
                 isinstance(t.loss, whole)
@@ -251,10 +280,12 @@ class Problem:
 
     def _reference(self) -> Array:
         """An array whose library, device and float type all answers take."""
-        libraries = {_library(t.operator) for t in self.terms}
+        operators = [t.operator for t in self.terms]
+        operators += [] if self.quadratic is None else [self.quadratic.operator]
+        libraries = {_library(operator) for operator in operators}
         if len(libraries) > 1:
             raise TypeError(f"all terms must use one array library; got {', '.join(sorted(libraries))}")
-        matrices = [t.operator.A for t in self.terms if not isinstance(t.operator, MatrixFree)]
+        matrices = [operator.A for operator in operators if not isinstance(operator, MatrixFree)]
         if libraries <= {"numpy"}:
             return np.empty((0, 0), np.result_type(*(A.dtype for A in matrices)) if matrices else np.float64)
         wide = [A for A in matrices if A.dtype == namespace(A).float64]
@@ -300,6 +331,12 @@ def _length(linear: Any) -> int:
     if len(shape) != 1 or shape[0] == 0:
         raise ValueError(f"`linear` must have shape (n,), n at least 1; got {tuple(shape)}")
     return int(shape[0])
+
+
+def _has_whole_values(quadratic: Quadratic, domain: str) -> bool:
+    """Whether x'Qx is a whole number at every point: at one, and by every flip."""
+    at_one = float(np.sum(to_numpy(quadratic.row_sums))) if domain == "spin" else 0.0
+    return _is_whole(at_one) and lattice_step(quadratic, None, domain) is not None
 
 
 def _is_real(x: Any) -> bool:

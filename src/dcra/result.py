@@ -188,7 +188,7 @@ def relative_gap(fun: float, lower_bound: float, tiny: float) -> float:
         return inf
     if fun - lower_bound <= tiny:
         return 0.0
-    return (fun - lower_bound) / max(abs(fun), tiny, np.finfo(float).tiny)
+    return (fun - lower_bound) / max(abs(fun), tiny, float(np.finfo(float).tiny))
 
 
 def _finite(value: float) -> float | None:

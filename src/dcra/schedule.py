@@ -46,6 +46,9 @@ def units_at(compiled: Compiled, Z: np.ndarray[Any, Any]) -> Units:
         weight = p.weight if isinstance(p.weight, float) else to_numpy(p.weight).astype(np.float64)
         norms = to_numpy(p.operator.column_norms).astype(np.float64)
         squares += float(np.mean((weight * slopes) ** 2)) * float(np.mean(norms**2))
+    if compiled.quadratic is not None:
+        norms = to_numpy(compiled.quadratic.J.column_norms).astype(np.float64)
+        squares += 4 * float(np.mean(norms**2))
     linear = 0.0 if compiled.c is None else float(np.mean(to_numpy(compiled.c).astype(np.float64) ** 2))
     return Units(tuple(delta), float(np.sqrt(squares + linear)) or 1.0)
 

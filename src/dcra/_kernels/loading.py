@@ -12,9 +12,18 @@ import time
 from functools import cache
 from pathlib import Path
 
-IMPORT_SECONDS = 1.5
+MODULES = {
+    "losses": "dcra._kernels.sweep",
+    "couplings": "dcra._kernels.ising",
+    "swaps": "dcra._kernels.swaps",
+    "clauses": "dcra._kernels.clauses",
+}
+"""Families of loops, and the module that tells that one is loaded."""
+
+IMPORT_SECONDS = {"losses": 1.5, "couplings": 0.9, "swaps": 0.9, "clauses": 1.5}
 COMPILE_SECONDS = 20.0
-SHARE = 0.2
+SHARE = {"losses": 0.2, "couplings": 0.6, "swaps": 0.6, "clauses": 0.5}
+"""Share of the time that loading may take: couplings and clauses without loops are worth little."""
 
 behind = threading.Event()
 """Set while another thread loads the loops: until it is done, callers do without them."""
@@ -26,49 +35,56 @@ def available() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def loaded() -> bool:
-    return "dcra._kernels.sweep" in sys.modules and not behind.is_set()
+def loaded(family: str = "losses") -> bool:
+    return MODULES[family] in sys.modules and not behind.is_set()
 
 
-def affordable(seconds_left: float | None, share: float = SHARE) -> bool:
-    """Whether loading the loops would cost less than a share of the time left; always once loaded."""
+def affordable(seconds_left: float | None, family: str = "losses") -> bool:
+    """Whether loading the loops would cost less than its share of the time left; always once loaded."""
     if not available():
         return False
-    if seconds_left is None or loaded():
+    if seconds_left is None or loaded(family):
         return True
-    return (IMPORT_SECONDS if cached() else COMPILE_SECONDS) <= share * seconds_left
+    return (IMPORT_SECONDS[family] if cached(family) else COMPILE_SECONDS) <= SHARE[family] * seconds_left
 
 
-def cached() -> bool:
+def cached(family: str = "losses") -> bool:
     """Whether an earlier process has left machine code of these very loops on disk."""
-    return _stamp().exists()
+    return _stamp(family).exists()
 
 
-def load(announce: bool = False) -> float:
+def load(announce: bool = False, family: str = "losses") -> float:
     """Import the loops; seconds it took. A first compilation is announced on stderr."""
-    if loaded():
+    if loaded(family):
         return 0.0
-    if announce and not cached():
+    if announce and not cached(family):
         print("dcra: compiling its inner loops, once; this takes some seconds", file=sys.stderr)
     begin = time.perf_counter()
-    from dcra._kernels import anneal, flip, state, sweep  # noqa: F401
+    if family == "couplings":
+        from dcra._kernels import crossover, ising  # noqa: F401
+    elif family == "swaps":
+        from dcra._kernels import swaps  # noqa: F401
+    elif family == "clauses":
+        from dcra._kernels import clauses  # noqa: F401
+    else:
+        from dcra._kernels import anneal, flip, state, sweep  # noqa: F401
 
     return time.perf_counter() - begin
 
 
-def remember() -> None:
+def remember(family: str = "losses") -> None:
     """Note on disk that the loops have been compiled; a folder that cannot be written is no harm."""
-    if not cached():
+    if not cached(family):
         with contextlib.suppress(OSError):
-            _stamp().parent.mkdir(parents=True, exist_ok=True)
-            _stamp().touch()
+            _stamp(family).parent.mkdir(parents=True, exist_ok=True)
+            _stamp(family).touch()
 
 
 @cache
-def _stamp() -> Path:
+def _stamp(family: str) -> Path:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     folder = Path(chosen) if chosen else Path(__file__).parent / "__pycache__"
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    return folder / f"compiled-{digest.hexdigest()[:16]}"
+    return folder / f"{family}-{digest.hexdigest()[:16]}"

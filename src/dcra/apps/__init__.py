@@ -9,13 +9,15 @@ _LAZY = {
     "BinaryRegressor": "dcra.apps.regression",
     "OutlierReport": "dcra.apps._outliers",
     "SupervisedHashing": "dcra.apps.hashing",
+    **dict.fromkeys(("ising", "maxcut", "qubo"), "dcra.apps.quadratic"),
 }
-_MODULES = {"compressed_sensing", "hashing", "maxsat", "mimo", "regression"}
+_MODULES = {"compressed_sensing", "hashing", "maxsat", "mimo", "qap", "quadratic", "regression"}
 
 if TYPE_CHECKING:
-    from dcra.apps import compressed_sensing, hashing, maxsat, mimo, regression
+    from dcra.apps import compressed_sensing, hashing, maxsat, mimo, qap, quadratic, regression
     from dcra.apps._outliers import OutlierReport
     from dcra.apps.hashing import SupervisedHashing
+    from dcra.apps.quadratic import ising, maxcut, qubo
     from dcra.apps.regression import BinaryRegressor
 
 __all__ = [
@@ -24,8 +26,13 @@ __all__ = [
     "SupervisedHashing",
     "compressed_sensing",
     "hashing",
+    "ising",
+    "maxcut",
     "maxsat",
     "mimo",
+    "qap",
+    "quadratic",
+    "qubo",
     "regression",
 ]
 

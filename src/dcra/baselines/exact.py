@@ -92,7 +92,7 @@ class Exact(Engine):
 
     plan: ClassVar[str] = "delegate"
     alone: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"columns", "piecewise linear"})
+    needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns", "piecewise linear"})
     package: ClassVar[str] = ""
     tolerance: ClassVar[float] = 1e-6
     """To which the solver meets rows and reduced costs, by default."""

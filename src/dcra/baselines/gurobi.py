@@ -26,7 +26,7 @@ class Gurobi(Exact):
 
     name: ClassVar[str] = "gurobi"
     package: ClassVar[str] = "gurobipy"
-    needs: ClassVar[frozenset[str]] = frozenset({"columns", "piecewise quadratic"})
+    needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns", "piecewise quadratic"})
 
     def solve(self, model: MixedModel, order: Order) -> Answer:
         grb = self.load()

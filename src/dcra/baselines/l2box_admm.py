@@ -34,7 +34,7 @@ class L2BoxAdmm(Engine):
     max_iterations: int = 1000
     name: ClassVar[str] = "l2box-admm"
     alone: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"columns"})
+    needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns"})
 
     def setup_work(self, compiled: Compiled) -> int:
         return factor_work(compiled)

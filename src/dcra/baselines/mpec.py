@@ -48,7 +48,7 @@ class Mpec(Engine):
     inner_tol: float = 3e-3
     max_inner: int = 200
     alone: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"columns", "convex"})
+    needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns", "convex"})
 
     def __post_init__(self) -> None:
         if self.max_outer < 1 or self.max_inner < 1:

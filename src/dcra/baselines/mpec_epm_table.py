@@ -28,6 +28,7 @@ class MpecEpmTable(Engine):
 
     iterations: int = 10
     name: ClassVar[str] = "mpec-epm-table"
+    needs: ClassVar[frozenset[str]] = frozenset({"losses alone"})
     plan: ClassVar[str] = "once"
     alone: ClassVar[bool] = True
 

@@ -30,6 +30,7 @@ class Subgradient(Engine):
     iterations: int = 1000
     step: float = 1.0
     name: ClassVar[str] = "subgradient"
+    needs: ClassVar[frozenset[str]] = frozenset({"losses alone"})
     alone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

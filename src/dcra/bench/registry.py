@@ -16,6 +16,9 @@ BENCHMARKS: dict[str, str] = {
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
     "maxsat": "dcra.bench.maxsat:MaxSat",
     "mimo": "dcra.bench.mimo:Mimo",
+    "maxcut": "dcra.bench.maxcut:MaxCut",
+    "qubo": "dcra.bench.qubo:Qubo",
+    "qap": "dcra.bench.qap:Qap",
 }
 """'module:class' of each benchmark."""
 

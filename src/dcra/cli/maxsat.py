@@ -39,6 +39,6 @@ def load_loops() -> None:
 
     if not loading.available():
         return
-    if not loading.cached():
+    if not loading.cached("clauses"):
         click.echo("c compiling the inner loops, once; this takes some seconds")
     maxsat.solve([[v] for v in range(1, 50)], hard=[[-1, -2], [1, 2, 3]], starts=3, seed=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,12 +14,23 @@ if TYPE_CHECKING:
     from dcra.problem import Problem
     from dcra.result import Result
 
+KINDS = {
+    "rudy": "a Max-Cut graph",
+    "sparse": "a Biq Mac QUBO",
+    "qubo": "a QUBO",
+    "coo": "a QUBO in COO form",
+    "qaplib": "a quadratic assignment problem",
+    "marketsplit": "a market split",
+}
+"""Formats of which it is said how a file was read, in words."""
+
 SHORT = 64
 """Points of up to this many variables are printed."""
 
 
 @click.command()
 @click.argument("file")
+@click.option("--format", metavar="NAME", help="Format instead of the one that the file looks like.")
 @click.option("--loss", metavar="NAME", help="Loss instead of the file's: l1, huber:threshold=2, ...")
 @click.option("--domain", metavar="NAME", help="spin ({-1,1}) or binary ({0,1}) instead of the file's.")
 @click.option("--b", metavar="FILE", help="Right-hand side of a Matrix Market file, if not beside it.")
@@ -34,6 +46,7 @@ SHORT = 64
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def solve(
     file: str,
+    format: str | None,
     loss: str | None,
     domain: str | None,
     b: str | None,
@@ -44,14 +57,18 @@ def solve(
     jobs: int | None,
     **options: Any,
 ) -> int:
-    """Solve the problem in FILE (.npz, .mtx, .mps, .lp, .cnf, .wcnf; some of them also packed).
+    """Solve the problem in FILE.
+
+    Known are .npz, Matrix Market, .mps and .lp models, DIMACS clauses (.cnf, .wcnf), Max-Cut graphs (rudy,
+    G-set), QUBO files (.sparse, .qubo, .coo), QAPLIB and market split .dat files, packed or not. Files of
+    other names are recognised by what they hold.
 
     Clauses are answered in the format of the MaxSAT Evaluation: lines o, s and v.
 
     Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130. It is 1 where
     no point that satisfies the constraints was found.
     """
-    from dcra import api, io
+    from dcra import io
     from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
     from dcra.display import terminal
     from dcra.result import Status
@@ -59,7 +76,8 @@ def solve(
     with bad_input():  # before the work, so that no answer is lost for want of a place to put it
         check_output(output)
         check_plot(plot)
-        problem = io.read(file, b=b, loss=loss, domain=domain)
+        problem = io.read(file, format, b=b, loss=loss, domain=domain)
+        kind = format or io.recognised(file)
         options |= {"n_jobs": jobs, "progress": not quiet and terminal() is not None}
         from dcra.apps.maxsat.problem import ClauseProblem
 
@@ -68,8 +86,8 @@ def solve(
 
             result = solve_clauses(file, problem, options)
         else:
-            result = api.solve(problem, **options)
-            click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result))
+            result = run(file, kind, problem, **options)
+            click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result, kind))
     with bad_input():
         save_output(output, result)
         save_plot(plot, result)
@@ -78,16 +96,39 @@ def solve(
     return 0 if result.feasible else 1
 
 
-def summary(file: str, problem: Problem, result: Result) -> str:
+def run(file: str, kind: str, problem: Problem, **options: Any) -> Result:
+    """Solve a problem that was read from a file; an assignment by a search over permutations."""
+    from pathlib import Path
+
+    from dcra import api
+
+    if kind == "qaplib" and options["method"] == "auto":
+        from dcra.apps.qap import swap_search
+        from dcra.io.qaplib import read_matrices
+
+        options["method"] = swap_search(*read_matrices(Path(file)), options["time_limit"])
+    return api.solve(problem, **options)
+
+
+def summary(file: str, problem: Problem, result: Result, kind: str = "") -> str:
     """The result in aligned lines, with what was solved above and the point, if it is short, below."""
-    size = f"{problem.n} {problem.domain} variables, {problem.n_rows} rows"
-    return "\n".join([_row("problem", f"{file}: {size}"), str(result), _row("x", point_text(result))])
+    size = f"{problem.n} {problem.domain} variables"
+    size += f", {problem.n_rows} rows" if problem.n_rows else ""
+    size += f", {problem.quadratic.entries} entries in Q" if problem.quadratic is not None else ""
+    read_as = f" (read as {KINDS[kind]}; --format says otherwise)" if kind in KINDS else ""
+    rows = [_row("problem", f"{file}: {size}{read_as}")]
+    if kind == "rudy":
+        rows.append(_row("cut", f"{-result.fun:.10g}, at most {-result.lower_bound:.10g}"))
+    return "\n".join([*rows, str(result), _row("x", point_text(result, kind))])
 
 
-def point_text(result: Result) -> str:
+def point_text(result: Result, kind: str = "") -> str:
     from dcra._array import to_numpy
 
     x = to_numpy(result.x).astype(int)
+    if kind == "qaplib":
+        places = x.reshape(isqrt(x.size), -1)
+        return " ".join(str(place + 1) for place in places.argmax(axis=1).tolist())
     if x.size > SHORT:
         return f"{x.size} numbers; get them by --output FILE or --json"
     signs = {-1: "-", 0: "0", 1: "1"} if x.min() >= 0 else {-1: "-", 1: "+"}

@@ -34,10 +34,12 @@ def warmup(quiet: bool) -> None:
 
 
 def tasks(storage: str) -> dict[str, Callable[[], Any]]:
-    """Small solves that need, all together, every loop: each method but the rivals, constraints, a batch."""
+    """Small solves that need every loop between them: methods but rivals, constraints, a batch, couplings."""
     from dcra import api
+    from dcra.apps.qap import qap
     from dcra.constraints import exactly
     from dcra.methods import METHODS
+    from dcra.problem import Problem, Term
 
     def one(method: str) -> Callable[[], Any]:
         A = matrix(storage, SMALL if method in ("enumerate", "meet") else LARGE)
@@ -51,8 +53,33 @@ def tasks(storage: str) -> dict[str, Callable[[], Any]]:
     def batch() -> Any:
         return api.minimize_batch(matrix(storage, LARGE), np.eye(ROWS), starts=1, seed=0)
 
+    def coupled(method: str, losses: bool) -> Callable[[], Any]:
+        n = SMALL if method == "enumerate" else LARGE
+        terms = [Term("l1", matrix(storage, n), np.ones(ROWS))] if losses else []
+        problem = Problem(terms, quadratic=couplings(storage, n))
+        return lambda: api.solve(problem, method=method, starts=2, seed=0, n_jobs=1)
+
+    def assignment() -> Any:
+        return qap(np.eye(5), np.ones((5, 5)), starts=1, seed=0)
+
     ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
-    return {method: one(method) for method in ours} | {"constraints": constrained, "batch": batch}
+    found = {method: one(method) for method in ours} | {"constraints": constrained, "batch": batch}
+    found |= {f"{method} Q": coupled(method, False) for method in COUPLED}
+    return found | {f"{method} f+Q": coupled(method, True) for method in COUPLED} | {"assignment": assignment}
+
+
+COUPLED = ("auto", "flip", "anneal", "tabu", "sweep", "enumerate")
+"""Methods with loops of their own where there is a quadratic term."""
+
+
+def couplings(storage: str, n: int) -> Any:
+    """A small Q of whole numbers whose storage the loops keep."""
+    Q = np.random.default_rng(1).integers(-3, 4, (n, n))
+    if storage == "dense":
+        return Q
+    from scipy import sparse
+
+    return sparse.csc_array(np.where(np.abs(np.subtract.outer(np.arange(n), np.arange(n))) == 1, Q, 0))
 
 
 def applications() -> dict[str, Callable[[], Any]]:

@@ -2,7 +2,9 @@
 
 The penalty is measured along v0, p - |V'v0|^2 = sum_j (1 - x_j^2), so a column of V is its x_j in [-1, 1]:
 
-    env(Ax - b) + c'x + rho sum_j (1 - x_j^2).
+    env(Ax - b) + c'x + x'Jx + rho sum_j (1 - x_j^2).
+
+Where there are couplings J, rho begins at the smallest eigenvalue of J, not at 0: the form is convex there.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 
 from dcra._array import Array, from_numpy, namespace, set_columns, to_numpy
 from dcra.compiled import Compiled, Smoothing
+from dcra.fields import SpinForm
 from dcra.operators import MatrixFree, Operator, SparseMatrix, norm_estimate
 
 WIDTH = 64
@@ -26,11 +29,13 @@ class Block:
     hi: int
     operators: tuple[Operator, ...]
     norms: tuple[float, ...]
+    couplings: SpinForm | None = None
+    bend: float = 0.0  # curvature of x'(J + convexity I)x along these columns
 
     def curvature(self, compiled: Compiled, delta: Smoothing) -> float:
         """Largest curvature of the smoothed losses along these columns."""
         parts = zip(compiled.pieces, compiled.deltas(delta), self.norms, strict=True)
-        return sum(piece.curvature(d) * norm for piece, d, norm in parts)
+        return self.bend + sum(piece.curvature(d) * norm for piece, d, norm in parts)
 
 
 def blocks_of(compiled: Compiled, width: int = WIDTH) -> list[Block]:
@@ -44,8 +49,23 @@ def blocks_of(compiled: Compiled, width: int = WIDTH) -> list[Block]:
             p.operator if isinstance(p.operator, MatrixFree) else p.operator.columns(lo, hi)
             for p in compiled.pieces
         )
-        blocks.append(Block(lo, hi, operators, tuple(squared_norm(op) for op in operators)))
+        norms = tuple(squared_norm(op) for op in operators)
+        blocks.append(Block(lo, hi, operators, norms, *_coupled(compiled, lo, hi)))
     return blocks
+
+
+def convexity(compiled: Compiled) -> float:
+    """How much x'x makes the couplings convex: minus their smallest eigenvalue, with a margin."""
+    return 0.0 if compiled.quadratic is None else max(0.0, -1.05 * compiled.quadratic.extremes[0])
+
+
+def _coupled(compiled: Compiled, lo: int, hi: int) -> tuple[SpinForm | None, float]:
+    """The couplings of a block to all variables, and its curvature."""
+    form = compiled.quadratic
+    if form is None:
+        return None, 0.0
+    top = max(0.0, 1.05 * form.extremes[1]) if hi - lo > 1 else 0.0  # J has no diagonal
+    return form.columns(lo, hi), 2 * (top + convexity(compiled))
 
 
 def squared_norm(operator: Operator) -> float:
@@ -74,6 +94,8 @@ def sweep(
         lo, hi = block.lo, block.hi
         old = X[:, lo:hi]
         G = -2 * rho * old if compiled.c is None else compiled.c[lo:hi] - 2 * rho * old
+        if block.couplings is not None:
+            G = G + 2 * block.couplings.fields(X)
         Y = compiled.slopes(Z, delta)
         for piece, operator in zip(compiled.pieces, block.operators, strict=True):
             G = G + operator.adjoint(Y[:, piece.where])

@@ -209,7 +209,7 @@ def first_iterate(engine: DCRA, compiled: Compiled, V: Array) -> Iterate:
     zeros = xp.zeros(V.shape[0], dtype=V.dtype, device=device_of(V))
     x = lift.relaxed(V)
     z = compiled.residual(x)
-    smoothed = zeros + compiled.smoothed(z, _delta(engine)) + compiled.linear(x)
+    smoothed = zeros + compiled.smoothed(z, _delta(engine)) + compiled.linear(x) + coupled_value(compiled, V)
     return Iterate(
         V=V,
         z=z,
@@ -236,6 +236,25 @@ def first_curvature(engine: DCRA, compiled: Compiled) -> float:
     return 0.5 * bound or 1.0
 
 
+def coupled_value(compiled: Compiled, V: Array) -> Array:
+    """<J, W'W> for factors V of shape (k, m, p)."""
+    if compiled.quadratic is None:
+        return 0.0
+    return namespace(V).sum(compiled.quadratic.value(V[..., 1:]), axis=-1)
+
+
+def coupled_gradient(compiled: Compiled, V: Array) -> Array:
+    """Its gradient in V: [0 | 2 W J]."""
+    assert compiled.quadratic is not None
+    xp = namespace(V)
+    return xp.concat([0 * V[..., :1], 2 * compiled.quadratic.apply(V[..., 1:])], axis=-1)
+
+
+def coupled_curvature(compiled: Compiled) -> float:
+    """Largest curvature of <J, W'W>, added to L; concave directions need none."""
+    return 0.0 if compiled.quadratic is None else max(0.0, CAUTION * compiled.quadratic.extremes[1])
+
+
 def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     """One step of Algorithm 2: minimise the majoriser of Phi at V over unit columns."""
     xp = namespace(it.V)
@@ -244,7 +263,9 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     y = compiled.slopes(it.z, delta)
     g = compiled.pull(y)
     gradient = lift.gradient(it.V, g)
-    L, rho = it.L[:, None, None], it.rho[:, None, None]
+    if compiled.quadratic is not None:
+        gradient = gradient + coupled_gradient(compiled, it.V)
+    L, rho = it.L[:, None, None] + coupled_curvature(compiled), it.rho[:, None, None]
     V = lift.normalize_columns(L * it.V - gradient + (2 * rho) * lift.spectral_part(it.V, u), it.V)
     V = lift.snap(V)  # some hundred steps can turn a rounding error into another answer
     x = lift.relaxed(V)
@@ -259,12 +280,14 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     )
     if engine.curvature != "auto" and engine.objective_tol is None:
         return new
-    smoothed = compiled.smoothed(new.z, delta) + compiled.linear(x)
+    smoothed = compiled.smoothed(new.z, delta) + compiled.linear(x) + coupled_value(compiled, V)
     new = new._replace(smoothed=0 * moved + smoothed)  # one per start, even where no row depends on x
     if engine.curvature != "auto":
         return new
     dx = x - lift.relaxed(it.V)
     promised = it.smoothed + xp.sum(g * dx, axis=-1) + 0.5 * it.L * xp.sum(dx * dx, axis=-1)
+    if compiled.quadratic is not None:  # its curvature is known: only the losses are on trial
+        promised = promised + coupled_value(compiled, V) - coupled_value(compiled, it.V)
     return backtrack(it, new, promised)
 
 
@@ -296,6 +319,9 @@ def raise_penalty(engine: DCRA, it: Iterate) -> Iterate:
         done=it.leave & ended,
     )
 
+
+CAUTION = 1.0
+"""Curvature of the couplings in units of their largest eigenvalue."""
 
 SHRINK, GROW = 0.98, 1.2
 """Curvature after an accepted and after a rejected step."""

@@ -25,6 +25,7 @@ def fits(engine: DCRA, compiled: Compiled, rank: int) -> bool:
     deltas = compiled.deltas(engine.smoothing)
     return (
         compiled.tabulated
+        and compiled.quadratic is None
         and rank <= MAX_RANK
         and compiled.work_per_pass <= MAX_ENTRIES
         and all(isinstance(p.loss, TableLoss) or d == 0 for p, d in zip(compiled.pieces, deltas, strict=True))

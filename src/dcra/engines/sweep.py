@@ -16,7 +16,7 @@ from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense, Model
 from dcra.compiled import Compiled, Smoothing
 from dcra.engines.base import Engine, Host, Starts, State
-from dcra.engines.block import WIDTH, blocks_of, first_penalty, steered
+from dcra.engines.block import WIDTH, blocks_of, convexity, first_penalty, steered
 from dcra.engines.block import sweep as sweep_blocks
 from dcra.schedule import natural_units
 
@@ -61,7 +61,7 @@ class Sweep(Engine):
 
     def compiles(self, compiled: Compiled) -> bool:
         """Whether the compiled coordinate loop serves this problem."""
-        return compiled.tabulated and self.block in (None, 1)
+        return compiled.tabulated and compiled.quadratic is None and self.block in (None, 1)
 
     def batch(self, compiled: Compiled) -> int:
         return 1 if self.compiles(compiled) else int(np.clip(4_000_000 // compiled.work_per_pass, 1, 16))
@@ -71,6 +71,15 @@ class Sweep(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         engine = self
+        if (
+            compiled.tabulated
+            and compiled.quadratic is not None
+            and not compiled.pieces
+            and self.block in (None, 1)
+        ):
+            from dcra.engines.field_sweep import FieldSweepState
+
+            return FieldSweepState(self, compiled, starts)
         if self.smoothing == "auto":
             engine = replace(self, smoothing=natural_units(compiled).delta)
         return (CoordinateState if self.compiles(compiled) else BlockState)(engine, compiled, starts)
@@ -102,6 +111,7 @@ class BlockState(State):
         self.Z: Array = compiled.residual(self.X)
         self.rng = np.random.default_rng((starts.seed, starts.first, 1))
         self.rho = first_penalty(compiled, self.blocks, _number(engine.smoothing), starts.count)
+        self.convexity = convexity(compiled)
         self.done_sweeps = 0
 
     def advance(self, work: int) -> None:
@@ -119,7 +129,7 @@ class BlockState(State):
                 order,
                 self.X,
                 self.Z,
-                self.rho,
+                self.rho - self.convexity,
                 _number(engine.smoothing),
                 engine.kappa,
             )

@@ -34,8 +34,17 @@ FORMATS: dict[str, str] = {
     "wcnf": "dcra.io.dimacs",
     "wcnf.gz": "dcra.io.dimacs",
     "wcnf.xz": "dcra.io.dimacs",
+    "rudy": "dcra.io.rudy",
+    "sparse": "dcra.io.biqmac",
+    "qubo": "dcra.io.qubo",
+    "coo": "dcra.io.coo",
+    "qaplib": "dcra.io.qaplib",
+    "marketsplit": "dcra.io.marketsplit",
 }
-"""Module of each format, by file extension."""
+"""Module of each format."""
+
+ALIASES: dict[str, str] = {"rud": "rudy", "mc": "rudy"}
+"""Extensions of files that are not the format's name; .gz may follow. Files of any other are looked into."""
 
 BROKEN = (
     ValueError,
@@ -71,8 +80,9 @@ def read(
     ----------
     path : str or path
     format : str, optional
-        "npz", "mtx", "cnf", "wcnf", ...: a name of `FORMATS`.
-        By default the file's extension.
+        "npz", "mtx", "mps", "cnf", "wcnf", "rudy" (Max-Cut graphs), "sparse" (Biq Mac QUBO), "qubo", "coo",
+        "qaplib", "marketsplit", ...: a name of `FORMATS`. By default what the file's extension says, else
+        what the file looks like.
     b : str or path, optional
         The file with the right-hand side, where the format keeps it in one of its own.
     loss : str or Loss, optional
@@ -87,6 +97,8 @@ def read(
     """
     file = Path(path)
     _require_no_directory(file)
+    if format is None and format_of(file) is None and file.is_file():
+        format = _looked_into(file)
     module = _module(file, format)
     _require_file(file)
     beside = None if b is None else _require_file(Path(b))
@@ -107,8 +119,7 @@ def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
     path : str or path
     problem : Problem
     format : str, optional
-        "npz", "mtx", "cnf", "wcnf", ...: a name of `FORMATS`.
-        By default the file's extension.
+        As in `read`. By default the file's extension.
 
     Raises
     ------
@@ -127,8 +138,27 @@ def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
 def format_of(path: Path) -> str | None:
     """The format that a file's name ends with; the longest where several fit."""
     name = path.name.lower()
-    fitting = [extension for extension in FORMATS if name.endswith(f".{extension}")]
-    return max(fitting, key=len, default=None)
+    fitting = [ext for ext in _extensions() if name.endswith((f".{ext}", f".{ext}.gz"))]
+    return _extensions()[max(fitting, key=len)] if fitting else None
+
+
+def _extensions() -> dict[str, str]:
+    return {name: name for name in FORMATS} | ALIASES
+
+
+def recognised(path: PathLike) -> str:
+    """The format in which `read` would take a file."""
+    file = _require_file(Path(path))
+    return format_of(file) or _looked_into(file) or "unknown"
+
+
+def _looked_into(path: Path) -> str | None:
+    from dcra.io.recognise import by_content
+
+    try:
+        return by_content(path)
+    except BROKEN as error:
+        raise ValueError(_complaint(path, error)) from error
 
 
 def _module(path: Path, format: str | None) -> Any:
@@ -141,10 +171,10 @@ def _module(path: Path, format: str | None) -> Any:
 
 
 def _unknown(path: Path) -> str:
-    known = ", ".join(f".{extension}" for extension in FORMATS)
+    known = ", ".join(f".{extension}" for extension in _extensions())
     if not path.suffix:
         return f"the name has no extension; known are {known} (or say `format`)"
-    near = get_close_matches(path.suffix[1:].lower(), FORMATS, n=1)
+    near = get_close_matches(path.suffix[1:].lower(), _extensions(), n=1)
     hint = f"; did you mean .{near[0]}?" if near else ""
     return f"unknown extension {path.suffix}; known are {known}{hint}"
 
@@ -197,6 +227,7 @@ def _restated(problem: Problem, path: Path, loss: Loss | None, domain: str | Non
     return Problem(
         terms,
         linear=problem.linear,
+        quadratic=problem.quadratic,
         constant=problem.constant,
         domain=domain or problem.domain,
         constraints=() if problem.constraints is None else problem.constraints.stated(),

@@ -1,7 +1,4 @@
-"""Market split files: `m n`, then m rows of n integer coefficients and a right-hand side; # begins a comment.
-
-The problem is to find x in {0,1}^n with Ax = b, here as min |Ax - b|_1.
-"""
+"""Market split files: `m n`, then m rows of n coefficients and the right-hand side; minimise |Ax - b|_1."""
 
 from __future__ import annotations
 
@@ -9,41 +6,53 @@ from pathlib import Path
 
 import numpy as np
 
+from dcra._array import to_numpy
+from dcra.io.coordinates import lines_of, number, save_text, size, text_of
+from dcra.losses import L1
+from dcra.operators import MatrixFree, SparseMatrix
 from dcra.problem import Problem, Term
 
 
 def read(path: Path, b: Path | None = None) -> Problem:
-    if b is not None:
-        raise ValueError("a market split file holds its own `b`; no other file is needed")
-    lines = [
-        (number, line)
-        for number, line in enumerate(path.read_text().splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+    lines = lines_of(text_of(path))
     if not lines:
         raise ValueError("the file is empty")
-    m, n = _sizes(*lines[0])
-    rows = [_row(number, line, n) for number, line in lines[1:]]
+    head, *rows = lines
+    m, n = size(head, 0, "the number of rows"), size(head, 1, "the number of variables")
+    if m == 0 or n == 0:
+        raise ValueError(f"line {head.number}: at least one row and one variable are needed; got {m} and {n}")
     if len(rows) != m:
-        raise ValueError(f"line {lines[0][0]} announces {m} rows; found {len(rows)}")
-    table = np.asarray(rows, np.float64)
-    return Problem([Term("l1", table[:, :n], table[:, n])], domain="binary")
+        raise ValueError(f"line {head.number} promises {m} rows; the file has {len(rows)}")
+    table = []
+    for line in rows:
+        if len(line.words) != n + 1:
+            raise ValueError(
+                f"line {line.number}: {n} coefficients and a right-hand side expected; "
+                f"got {len(line.words)} numbers"
+            )
+        try:
+            table.append([float(word) for word in line.words])
+        except ValueError:
+            raise ValueError(f"line {line.number}: numbers expected") from None
+        if not np.all(np.isfinite(table[-1])):
+            raise ValueError(f"line {line.number}: the numbers must be finite")
+    data = np.asarray(table)
+    return Problem([Term("l1", data[:, :n], data[:, n])], domain="binary")
 
 
-def _sizes(number: int, line: str) -> tuple[int, int]:
-    words = line.split()
-    if len(words) != 2 or not all(word.isdigit() and int(word) > 0 for word in words):
-        raise ValueError(f"line {number} must hold the numbers of rows and variables; got {line.strip()!r}")
-    return int(words[0]), int(words[1])
-
-
-def _row(number: int, line: str, n: int) -> list[int]:
-    try:
-        row = [int(word) for word in line.split()]
-    except ValueError:
-        raise ValueError(f"line {number} must hold integers; got {line.strip()!r}") from None
-    if len(row) != n + 1:
+def write(path: Path, problem: Problem) -> None:
+    term = problem.terms[0] if len(problem.terms) == 1 else None
+    plain = term is not None and isinstance(term.loss, L1) and term.weight == 1.0
+    extra = problem.linear is not None or problem.quadratic is not None or problem.constant
+    extra = extra or problem.constraints is not None
+    if term is None or not plain or extra or problem.domain != "binary":
         raise ValueError(
-            f"line {number} must hold {n} coefficients and a right-hand side; got {len(row)} numbers"
+            f"{path}: a market split file holds |Ax - b|_1 over {{0,1}} alone; write an .npz file"
         )
-    return row
+    operator = term.operator
+    if isinstance(operator, MatrixFree):
+        raise ValueError(f"{path}: `A` is an operator without a matrix and cannot be written to a file")
+    A = operator.A.toarray() if isinstance(operator, SparseMatrix) else to_numpy(operator.A)
+    table = np.column_stack([A, to_numpy(term.b)]).astype(np.float64)
+    lines = [f"{A.shape[0]} {A.shape[1]}", *(" ".join(map(number, row)) for row in table.tolist())]
+    save_text(path, "\n".join(lines) + "\n")

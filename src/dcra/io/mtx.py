@@ -1,4 +1,4 @@
-"""Matrix Market files: A in NAME.mtx, b in NAME_b.mtx beside it, c in NAME_c.mtx if there is one.
+"""Matrix Market files: A in NAME.mtx, b in NAME_b.mtx beside it, c in NAME_c.mtx and Q in NAME_Q.mtx if any.
 
 A comment line `% dcra: loss=huber:threshold=2 domain=binary` states loss and domain; without it they are l1
 and spin. Files may end in .mtx.gz.
@@ -25,7 +25,7 @@ MARK = "dcra:"
 
 def read(path: Path, b: Path | None) -> Problem:
     A = _matrix(path)
-    rhs, cost = b or _beside(path, "b"), _beside(path, "c")
+    rhs, cost, square = b or _beside(path, "b"), _beside(path, "c"), _beside(path, "Q")
     if rhs is None:
         name = _stem(path)
         raise ValueError(
@@ -34,7 +34,8 @@ def read(path: Path, b: Path | None) -> Problem:
     stated = _stated(path)
     term = Term(parse_loss(stated.get("loss", "l1")), A, _vector(rhs, A.shape[0], "rows"))
     linear = None if cost is None else _vector(cost, A.shape[1], "columns")
-    return Problem([term], linear=linear, domain=stated.get("domain", "spin"))
+    quadratic = None if square is None else _matrix(square)
+    return Problem([term], linear=linear, quadratic=quadratic, domain=stated.get("domain", "spin"))
 
 
 def write(path: Path, problem: Problem) -> None:
@@ -47,11 +48,17 @@ def write(path: Path, problem: Problem) -> None:
     (term,) = problem.terms
     if isinstance(term.operator, MatrixFree):
         raise ValueError(f"{path}: `A` is an operator without a matrix and cannot be written to a file")
-    stale = _beside(path, "c") if problem.linear is None else None
-    if stale is not None:
-        raise ValueError(
-            f"{path}: {stale.name} is beside it and would be read as its linear term; remove it first"
-        )
+    if problem.quadratic is not None and problem.quadratic.matrix_free:
+        raise ValueError(f"{path}: `Q` is an operator without a matrix and cannot be written to a file")
+    for part, what, missing in (
+        ("c", "linear", problem.linear is None),
+        ("Q", "quadratic", problem.quadratic is None),
+    ):
+        stale = _beside(path, part) if missing else None
+        if stale is not None:
+            raise ValueError(
+                f"{path}: {stale.name} is beside it and would be read as its {what} term; remove it first"
+            )
     A = term.operator.A if isinstance(term.operator, SparseMatrix) else to_numpy(term.operator.A)
     stated = f" {MARK} loss={loss_text(term.loss)} domain={problem.domain}"
     _write(path, A.astype(np.float64), stated)  # the shortest text of a float32 is not that of its float64
@@ -59,6 +66,10 @@ def write(path: Path, problem: Problem) -> None:
     _write(path.with_name(f"{_stem(path)}_b{ending}"), to_numpy(term.b)[:, None])
     if problem.linear is not None:
         _write(path.with_name(f"{_stem(path)}_c{ending}"), to_numpy(problem.linear)[:, None])
+    if problem.quadratic is not None:
+        Q = problem.quadratic.operator.A
+        Q = Q if hasattr(Q, "tocoo") else to_numpy(Q)
+        _write(path.with_name(f"{_stem(path)}_Q{ending}"), Q.astype(np.float64))
 
 
 def _matrix(path: Path) -> Any:

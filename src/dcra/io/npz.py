@@ -6,6 +6,7 @@
     loss weights                           a word such as "l1" or "huber:threshold=2"; (r,) or one number
     c constant domain                      linear term (n,), number, "spin" or "binary"
     G low high                             constraints low <= Gx <= high: (q, n) or in parts as A; (q,) each
+    Q                                      quadratic term, dense or in the parts of a sparse matrix like A
 
 All but A and b may be missing. The parts of further terms end in _1, _2 and so on. Nothing is unpickled.
 """
@@ -21,15 +22,16 @@ import numpy as np
 from dcra._array import to_numpy
 from dcra.constraints import Rows
 from dcra.io.text import loss_text, parse_loss
-from dcra.operators import MatrixFree, SparseMatrix
+from dcra.operators import MatrixFree, Operator, SparseMatrix
 from dcra.problem import Problem, Term
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 TERM = ("A", "b", "loss", "weights")
-SPARSE = ("A_data", "A_indices", "A_indptr", "A_shape")
-WHOLE = ("c", "constant", "domain")
-ROWS = ("G", "G_data", "G_indices", "G_indptr", "G_shape", "G_format", "low", "high")
+PARTS = ("_data", "_indices", "_indptr", "_shape")
+SPARSE = tuple(f"A{part}" for part in PARTS)
+WHOLE = ("c", "constant", "domain", "Q", "Q_format", *(f"Q{part}" for part in PARTS))
+ROWS = ("G", *(f"G{part}" for part in PARTS), "G_format", "low", "high")
 
 
 def read(path: Path, b: Path | None) -> Problem:
@@ -60,6 +62,7 @@ def problem_from(arrays: Arrays) -> Problem:
     return Problem(
         terms,
         linear=arrays.get("c"),
+        quadratic=_matrix(arrays, "Q") if "Q" in arrays or "Q_data" in arrays else None,
         constant=_number(arrays, "constant", 0.0),
         domain=_word(arrays, "domain", "spin"),
         constraints=_constraints(arrays),
@@ -71,10 +74,16 @@ def arrays_of(problem: Problem) -> dict[str, Any]:
     arrays: dict[str, Any] = {"domain": np.asarray(problem.domain)}
     for i, term in enumerate(problem.terms):
         suffix = f"_{i}" if i else ""
-        parts = {**_matrix_parts(term), "b": to_numpy(term.b), "loss": np.asarray(loss_text(term.loss))}
+        parts = {
+            **_matrix_parts("A", term.operator),
+            "b": to_numpy(term.b),
+            "loss": np.asarray(loss_text(term.loss)),
+        }
         if not (isinstance(term.weight, float) and term.weight == 1):
             parts["weights"] = to_numpy(term.weight)
         arrays |= {name + suffix: part for name, part in parts.items()}
+    if problem.quadratic is not None:
+        arrays |= _matrix_parts("Q", problem.quadratic.operator)
     if problem.linear is not None:
         arrays["c"] = to_numpy(problem.linear)
     if problem.constraints is not None:
@@ -105,8 +114,9 @@ def _loaded(archive: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def _has_term(arrays: Arrays) -> bool:
-    """Whether there is a first term; a file with `c` alone is a problem too."""
-    return "c" not in arrays or any(name in arrays for name in (*TERM, *SPARSE))
+    """Whether there is a first term; a file with `c` or Q alone is a problem too."""
+    alone = any(name in arrays for name in ("c", "Q", "Q_data"))
+    return not alone or any(name in arrays for name in (*TERM, *SPARSE))
 
 
 def _refuse_unknown(arrays: Arrays, suffixes: list[str]) -> None:
@@ -128,15 +138,15 @@ def _term(arrays: Arrays, suffix: str) -> Term:
 def _constraints(arrays: Arrays) -> Any:
     if not any(name in arrays for name in ROWS):
         return ()
-    return Rows(_matrix(arrays, "G", ""), arrays.get("low", -np.inf), arrays.get("high", np.inf))
+    return Rows(_matrix(arrays, "G"), arrays.get("low", -np.inf), arrays.get("high", np.inf))
 
 
-def _matrix(arrays: Arrays, name: str, suffix: str) -> Any:
+def _matrix(arrays: Arrays, name: str, suffix: str = "") -> Any:
     if f"{name}_data{suffix}" not in arrays:
         return _required(arrays, name + suffix)
     from scipy import sparse
 
-    data, indices, indptr, shape = (_required(arrays, name + part[1:] + suffix) for part in SPARSE)
+    data, indices, indptr, shape = (_required(arrays, f"{name}{part}{suffix}") for part in PARTS)
     kinds = {"csc": sparse.csc_array, "csr": sparse.csr_array}
     layout = _word(arrays, f"{name}_format{suffix}", "csc")
     if layout not in kinds:
@@ -148,13 +158,12 @@ def _matrix(arrays: Arrays, name: str, suffix: str) -> Any:
     return A
 
 
-def _matrix_parts(term: Term) -> dict[str, Any]:
-    operator = term.operator
+def _matrix_parts(name: str, operator: Operator) -> dict[str, Any]:
     if isinstance(operator, MatrixFree):
-        raise ValueError("`A` is an operator without a matrix and cannot be written to a file")
+        raise ValueError(f"`{name}` is an operator without a matrix and cannot be written to a file")
     if isinstance(operator, SparseMatrix):
-        return _sparse_parts("A", operator.A)
-    return {"A": to_numpy(operator.A)}
+        return _sparse_parts(name, operator.A)
+    return {name: to_numpy(operator.A)}
 
 
 def _sparse_parts(name: str, A: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcra._kernels.store import memory
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Starts
+from dcra.engines.base import Engine, Starts, State
 from dcra.polish.points import PointState
 from dcra.schedule import units_at
 
@@ -50,7 +50,11 @@ class Anneal(Engine):
         if self.unit is not None and not self.unit > 0:
             raise ValueError(f"`unit` must be positive; got {self.unit!r}")
 
-    def start(self, compiled: Compiled, starts: Starts) -> AnnealState:
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        if compiled.quadratic is not None:
+            from dcra.polish.fields import FieldAnnealState
+
+            return FieldAnnealState(self, compiled, starts)
         return AnnealState(self, compiled, starts)
 
 

@@ -24,6 +24,10 @@ class Flip(Engine):
     name: ClassVar[str] = "flip"
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
+        if compiled.tabulated and compiled.quadratic is not None:
+            from dcra.polish.fields import FieldFlipState
+
+            return FieldFlipState(compiled, starts)
         if compiled.tabulated:
             return FlipState(compiled, starts)
         return ArrayFlipState(compiled, starts)
@@ -111,6 +115,8 @@ class _AllFlips:
                 gains[block.lo : block.hi] = 0.0
         if compiled.c is not None:
             gains += 2 * to_numpy(compiled.c) * spins
+        if compiled.quadratic is not None:
+            gains += 4 * to_numpy(compiled.quadratic.apply(s)) * spins
         j = int(np.argmax(gains))
         return j if gains[j] > 1e-12 * abs(now) + 1e-300 else -1
 
@@ -125,9 +131,12 @@ class _LikelyFlips:
         compiled = self.compiled
         s = from_numpy(spins, compiled.like)
         z = compiled.residual(s)
-        scale = float(np.mean(np.abs(to_numpy(z)))) or 1.0
+        scale = (float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 0.0) or 1.0
         now = float(self._value(s))
-        promise = spins * to_numpy(compiled.pull(compiled.slopes(z, 0.1 * scale)))
+        g = to_numpy(compiled.pull(compiled.slopes(z, 0.1 * scale)))
+        if compiled.quadratic is not None:
+            g = g + 2 * to_numpy(compiled.quadratic.apply(s))
+        promise = spins * g
         order = np.argsort(-promise)[:PATIENCE]
         trials = np.repeat(spins[None], order.size, axis=0)
         trials[np.arange(order.size), order] *= -1
@@ -136,7 +145,9 @@ class _LikelyFlips:
         return int(order[best]) if gains[best] > 1e-12 * abs(now) else -1
 
     def _value(self, S: Array) -> Any:
-        return self.compiled.smoothed(self.compiled.residual(S), 0.0) + self.compiled.linear(S)
+        compiled = self.compiled
+        value = compiled.smoothed(compiled.residual(S), 0.0) + compiled.linear(S)
+        return value if compiled.quadratic is None else value + compiled.quadratic.value(S)
 
 
 def _identity(size: int, like: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcra._kernels.store import Dense, Sparse
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Starts
+from dcra.engines.base import Engine, Starts, State
 from dcra.polish.points import PointState
 
 
@@ -37,7 +37,11 @@ class Tabu(Engine):
             if value is not None and value < 1:
                 raise ValueError(f"`{option}` must be at least 1; got {value}")
 
-    def start(self, compiled: Compiled, starts: Starts) -> TabuState:
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        if compiled.quadratic is not None:
+            from dcra.polish.fields import FieldTabuState
+
+            return FieldTabuState(self, compiled, starts)
         return TabuState(self, compiled, starts)
 
 

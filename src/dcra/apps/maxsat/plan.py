@@ -62,7 +62,7 @@ class ClausePlan:
             used = state.engine.hard_share
             share = max(self.hard_share, HEAVIER * used) if state.broken else LIGHTER * used
             self.hard_share = float(np.clip(share, LEAST, MOST))
-        loading.remember()
+        loading.remember("clauses")
 
     def _anneal(self, search: Search) -> Engine:
         limit = search.limits.time_limit

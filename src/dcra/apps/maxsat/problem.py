@@ -43,9 +43,8 @@ class ClauseProblem(Problem):
         return build_formula(self.clauses)
 
     @property
-    def loading_share(self) -> float:
-        """Without the loops over clauses an answer would be a poor one."""
-        return 0.5
+    def loops(self) -> str:
+        return "clauses"
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
         from dcra.apps.maxsat.plan import ClausePlan

@@ -1,0 +1,276 @@
+"""Quadratic assignment: facility i goes to place p(i), at the cost sum_ij F_ij D_p(i)p(j)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcra._array import to_numpy
+from dcra._kernels import loading
+from dcra._kernels.seed import state as random_state
+from dcra.compiled import Compiled
+from dcra.engines.base import Engine, Host, Starts, State
+from dcra.operators import MatrixFree
+from dcra.problem import Problem, vector
+from dcra.quadratic import Quadratic
+from dcra.result import Result
+
+MOST_ENTRIES = 5_000_000
+"""Entries up to which the quadratic term is written out; beyond, it is known by its products."""
+
+MOVES_PER_PLACE = 2000
+GROWTH = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """permutation[i] is the place of facility i; `cost` its cost; `result` what the search gave."""
+
+    permutation: Host
+    cost: float
+    result: Result = field(repr=False)
+
+
+def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: Any) -> Assignment:
+    """Minimise sum_ij F_ij D_p(i)p(j) over permutations p.
+
+    Parameters
+    ----------
+    flow, distance : (n, n) arrays
+        F and D; they need not be symmetric.
+    method : str or Engine
+        "auto" is tabu search over swaps. Any other method of `dcra.solve` minimises the same cost over n^2
+        binary variables with penalties for what is not a permutation; their weight grows until the answer is
+        one, which is then repaired and improved by swaps.
+    **options
+        Of `dcra.solve`.
+
+    Examples
+    --------
+    >>> from dcra.apps.qap import qap
+    >>> qap([[0, 1], [2, 0]], [[0, 3], [5, 0]], seed=0).cost
+    11.0
+    """
+    F, D = _matrices(flow, distance)
+    if method != "auto":
+        return _by_penalties(F, D, method, options)
+    from dcra.api import solve
+
+    result = solve(qap_problem(F, D), method=swap_search(F, D, options.get("time_limit")), **options)
+    p = repaired(to_numpy(result.x).reshape(F.shape))
+    return Assignment(p, assignment_cost(F, D, p), result)
+
+
+def swap_search(F: Host, D: Host, time_limit: float | None) -> SwapTabu:
+    """Tabu search over swaps, compiled where there is time for that."""
+    return SwapTabu(F, D, loading.affordable(time_limit, "swaps"))
+
+
+def assignment_cost(F: Host, D: Host, p: Host) -> float:
+    """sum_ij F_ij D_p(i)p(j)."""
+    return float(np.sum(F * D[np.ix_(p, p)]))
+
+
+def qap_problem(flow: Any, distance: Any, penalty: float | None = None) -> Problem:
+    """The assignment as a problem over {0,1}: variable n i + p says that facility i is at place p.
+
+    Every row or column sum of x that is not 1 costs `penalty` times its squared error; by default enough for
+    every point that is no permutation to cost more than some that are.
+    """
+    F, D = _matrices(flow, distance)
+    n = len(F)
+    w = exact_penalty(F, D) if penalty is None else float(penalty)
+    linear, constant = np.full(n * n, -4.0 * w), 2.0 * n * w
+    return Problem(quadratic=_couplings(F, D, w), linear=linear, constant=constant, domain="binary")
+
+
+def exact_penalty(F: Host, D: Host) -> float:
+    """More than the cost of the identity exceeds anything that a point can gain by being no permutation."""
+    products = float(np.sum(np.minimum(F, 0))) * float(np.max(D, initial=0.0))
+    products += float(np.sum(np.maximum(F, 0))) * float(min(0.0, np.min(D)))
+    least = len(F) ** 2 * products  # every pair of places may be taken by every pair of facilities
+    return assignment_cost(F, D, np.arange(len(F))) - least + 1.0
+
+
+def _couplings(F: Host, D: Host, w: float) -> Any:
+    """Q of the assignment: kron(F, D) and the penalties, as a matrix or by products."""
+    from scipy import sparse
+    from scipy.sparse.linalg import LinearOperator
+
+    n = len(F)
+    if np.count_nonzero(F) * np.count_nonzero(D) <= MOST_ENTRIES:
+        eye, ones = sparse.identity(n), np.ones((n, n))
+        penalties = sparse.kron(eye, ones) + sparse.kron(ones, eye)
+        return sparse.csc_array(sparse.kron(sparse.csc_array(F), sparse.csc_array(D)) + w * penalties)
+
+    def product(left: Host, right: Host, x: Host) -> Host:
+        X = x.reshape(n, n)
+        return np.ravel(left @ X @ right + w * (X.sum(0)[None, :] + X.sum(1)[:, None]))
+
+    shape = (n * n, n * n)
+    operator = LinearOperator(
+        shape,
+        matvec=lambda x: product(F, D.T, x),
+        rmatvec=lambda x: product(F.T, D, x),
+        dtype=np.float64,
+    )
+    return Quadratic(MatrixFree(operator))
+
+
+def repaired(X: Host) -> Host:
+    """The permutation that agrees most with an (n, n) matrix."""
+    from scipy.optimize import linear_sum_assignment
+
+    _, p = linear_sum_assignment(-X)
+    return np.asarray(p)
+
+
+def _by_penalties(F: Host, D: Host, method: str | Engine, options: dict[str, Any]) -> Assignment:
+    """Solve with a growing penalty; the last answer is repaired, and searched from by swaps."""
+    from dcra.api import solve
+
+    limit = options.pop("time_limit", None)
+    most = exact_penalty(F, D)
+    weight = max(most * GROWTH**-6, 1e-12)
+    rounds = 7
+    while True:
+        share = None if limit is None else limit / (rounds + 2)
+        result = solve(qap_problem(F, D, weight), method=method, time_limit=share, **options)
+        X = to_numpy(result.x).reshape(F.shape)
+        if (np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1)) or weight >= most:
+            break
+        weight = min(GROWTH * weight, most)
+    p = repaired(X)
+    start = np.zeros(F.shape)
+    start[np.arange(len(F)), p] = 1.0
+    keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
+    share = None if limit is None else limit / (rounds + 2)
+    starts = 1 if limit is None else None
+    engine = swap_search(F, D, share)
+    result = solve(
+        qap_problem(F, D), method=engine, x0=start.ravel(), time_limit=share, starts=starts, **keep
+    )
+    p = repaired(to_numpy(result.x).reshape(F.shape))
+    return Assignment(p, assignment_cost(F, D, p), result)
+
+
+@dataclass(frozen=True, eq=False)
+class SwapTabu(Engine):
+    """Tabu search over swaps of an assignment, from random permutations or near given points."""
+
+    flow: Host
+    distance: Host
+    loops: bool = True  # whether compiled loops may be used
+    name: ClassVar[str] = "swaps"
+
+    def setup_work(self, compiled: Compiled) -> int:
+        return 0
+
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        return SwapState(self, starts)
+
+
+class SwapState(State):
+    """One start after another; work is counted in pairs of facilities."""
+
+    def __init__(self, engine: SwapTabu, starts: Starts) -> None:
+        self.F, self.D = (np.ascontiguousarray(M, np.float64) for M in (engine.flow, engine.distance))
+        self.loops = engine.loops
+        self.starts = starts
+        self.n = len(self.F)
+        self.moves = MOVES_PER_PLACE * self.n
+        self.out = np.tile(np.arange(self.n), (starts.count, 1))
+        self.current, self._steps = -1, 0
+        self._next_start()
+
+    def _next_start(self) -> None:
+        self.current += 1
+        if self.done:
+            return
+        index = self.starts.first + self.current
+        self.p = np.random.default_rng((self.starts.seed, index)).permutation(self.n)
+        if self.starts.points is not None:
+            self.p = repaired(self.starts.points[self.current].reshape(self.n, self.n))
+        self.best = self.out[self.current]
+        self.best[:] = self.p
+        self.cost = np.full(2, assignment_cost(self.F, self.D, self.p))
+        self.change = np.zeros((self.n, self.n))
+        if self.loops:
+            from dcra._kernels.swaps import changes
+
+            changes(self.F, self.D, self.p, self.change)
+        self.until = np.zeros((self.n, self.n), np.int64)
+        self.clock = np.zeros(1, np.int64)
+        self.rng = random_state(self.starts.seed, index)
+
+    def advance(self, work: int) -> None:
+        if self.done:
+            return
+        if not self.loops:
+            self._descend()
+            return
+        from dcra._kernels.swaps import search
+
+        count = int(min(self.moves - self.clock[0], max(1, work // (self.n * self.n))))
+        memory = (self.change, self.until, self.clock, self.rng)
+        search(self.F, self.D, self.p, self.cost, self.best, *memory, count)
+        self._steps += count
+        if self.clock[0] >= self.moves:
+            loading.remember("swaps")
+            self._next_start()
+
+    def _descend(self) -> None:
+        """The best of all swaps, in array code; the start is finished when none improves."""
+        change = all_changes(self.F, self.D, self.p)
+        r, s = divmod(int(np.argmin(change)), self.n)
+        self._steps += 1
+        if change[r, s] >= -1e-12 * abs(self.cost[0]):
+            self._next_start()
+            return
+        self.p[[r, s]] = self.p[[s, r]]
+        self.cost[:] = assignment_cost(self.F, self.D, self.p)
+        self.best[:] = self.p
+
+    @property
+    def done(self) -> bool:
+        return self.current >= self.starts.count
+
+    @property
+    def steps(self) -> int:
+        return self._steps
+
+    def candidates(self) -> Host:
+        spins = np.full((len(self.out), self.n, self.n), -1.0)
+        rows = np.arange(self.n)
+        for k, p in enumerate(self.out):
+            spins[k, rows, p] = 1.0
+        return spins.reshape(len(self.out), -1)
+
+
+def all_changes(F: Host, D: Host, p: Host) -> Host:
+    """What exchanging the places of r and s changes, for all pairs: (n, n)."""
+    E = D[np.ix_(p, p)]
+    cross = F @ E.T + F.T @ E
+    now = np.diag(cross)
+    change = cross + cross.T - now[:, None] - now[None, :]
+    f, e = np.diag(F), np.diag(E)
+    fr, fs, er, es = f[:, None], f[None, :], e[:, None], e[None, :]
+    change -= (fr - F) * (E - er) + (fr - F.T) * (
+        E.T - er
+    )  # r and s themselves were counted as if they stayed
+    change -= (F.T - fs) * (es - E.T) + (F - fs) * (es - E)
+    change += (fr - fs) * (es - er) + (F - F.T) * (E.T - E)
+    return np.asarray(change)
+
+
+def _matrices(flow: Any, distance: Any) -> tuple[Host, Host]:
+    F, D = (np.asarray(M, np.float64) for M in (flow, distance))
+    for name, M in (("flow", F), ("distance", D)):
+        if M.ndim != 2 or M.shape[0] != M.shape[1] or M.size == 0:
+            raise ValueError(f"`{name}` must be a square matrix; got shape {M.shape}")
+        vector(name, M.ravel(), M.size, np.empty(0))
+    if F.shape != D.shape:
+        raise ValueError(f"`flow` and `distance` must have one shape; got {F.shape} and {D.shape}")
+    return F, D

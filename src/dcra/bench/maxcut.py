@@ -1,0 +1,87 @@
+"""Max-Cut: random, signed and toroidal graphs made from their names, and the G-set where it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcra.apps.quadratic import cut_problem
+from dcra.bench.coupled import Coupled, data_file, data_names
+from dcra.bench.coupled_rivals import RIVALS
+from dcra.problem import Problem
+
+
+class MaxCut(Coupled):
+    name: ClassVar[str] = "maxcut"
+    summary: ClassVar[str] = "Max-Cut on random, signed and toroidal graphs, and on the G-set"
+    goal: ClassVar[str] = "Cut the nodes of a graph in two so that the edges between the sides weigh most."
+    sizes: ClassVar[Sequence[str]] = ("800", "2000", "5000", "gset", "gset-large")
+    methods: ClassVar[Sequence[str]] = tuple(RIVALS)
+    budgets: ClassVar[dict[str, Sequence[float]]] = {"small": (0.3, 1.0), "full": (0.3, 1.0, 3.0, 10.0, 60.0)}
+
+    def instances(self, size: str) -> list[str]:
+        if size.startswith("gset"):
+            large = size == "gset-large"
+            known = _known()
+            return [name for name in data_names("gset", "G*.txt") if (_nodes(name, known) > 3000) == large]
+        return [f"{kind}-{size}-{k}" for k in range(2) for kind in GRAPHS]
+
+    def problem(self, instance: str) -> Problem:
+        if "/" in instance:
+            from dcra.io import read
+
+            return read(data_file(*instance.split("/")), "rudy")
+        kind, n, seed = instance.split("-")
+        return cut_problem(int(n), *GRAPHS[kind](int(n), np.random.default_rng(int(seed))))
+
+    def best_known(self, instance: str) -> float | None:
+        entry = _known().get(instance.rpartition("/")[2].removesuffix(".txt"))
+        return -float(entry["best_known_cut"]) if entry else None
+
+
+Host = np.ndarray[Any, Any]
+Edges = tuple[Host, Host, Host]
+
+
+def random_graph(n: int, rng: np.random.Generator) -> Edges:
+    """About ten edges per node, of weight 1."""
+    pairs = np.unique(np.sort(rng.integers(0, n, (10 * n, 2)), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    return pairs[:, 0], pairs[:, 1], np.ones(len(pairs))
+
+
+def signed_graph(n: int, rng: np.random.Generator) -> Edges:
+    """The same with weights 1 and -1."""
+    row, col, weight = random_graph(n, rng)
+    return row, col, rng.choice([-1.0, 1.0], weight.size)
+
+
+def torus(n: int, rng: np.random.Generator) -> Edges:
+    """A grid closed in both directions, with weights 1 and -1."""
+    side = next(k for k in range(int(np.sqrt(n)), 0, -1) if n % k == 0)
+    node = np.arange(n).reshape(side, -1)
+    row = np.concatenate([node.ravel(), node.ravel()])
+    col = np.concatenate([np.roll(node, 1, axis).ravel() for axis in (0, 1)])
+    return row, col, rng.choice([-1.0, 1.0], row.size)
+
+
+GRAPHS = {"random": random_graph, "signed": signed_graph, "torus": torus}
+
+
+def _known() -> dict[str, dict[str, float]]:
+    from dcra.bench.base import Skip
+
+    try:
+        text = data_file("gset", "best_known.json").read_text()
+    except Skip:
+        return {}
+    known: dict[str, dict[str, float]] = json.loads(text)
+    return known
+
+
+def _nodes(name: str, known: dict[str, dict[str, float]]) -> float:
+    entry = known.get(name.rpartition("/")[2].removesuffix(".txt"))
+    return entry["n"] if entry else 0

@@ -1,0 +1,54 @@
+"""QUBO: random instances made from their names, and the Biq Mac library where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from dcra.bench.base import Skip
+from dcra.bench.coupled import Coupled, data_file, data_names
+from dcra.bench.coupled_rivals import RIVALS
+from dcra.problem import Problem
+
+
+class Qubo(Coupled):
+    name: ClassVar[str] = "qubo"
+    summary: ClassVar[str] = "QUBO with 100 to 2500 variables, and the Biq Mac library"
+    goal: ClassVar[str] = "Minimise x'Qx over {0,1}, Q of random whole numbers between -100 and 100."
+    sizes: ClassVar[Sequence[str]] = ("100", "250", "1000", "2500", "biqmac")
+    methods: ClassVar[Sequence[str]] = tuple(RIVALS)
+    budgets: ClassVar[dict[str, Sequence[float]]] = {"small": (0.3, 1.0), "full": (0.3, 1.0, 3.0, 10.0)}
+
+    def instances(self, size: str) -> list[str]:
+        if size == "biqmac":
+            return data_names("biqmac", "*/*.sparse")
+        return [f"random-{size}-{percent}-{k}" for k in range(3) for percent in (10, 100)]
+
+    def problem(self, instance: str) -> Problem:
+        if "/" in instance:
+            from dcra.io import read
+
+            return read(data_file(*instance.split("/")), "sparse")
+        _, n, percent, seed = instance.split("-")
+        return random_qubo(int(n), int(percent) / 100, int(seed))
+
+    def best_known(self, instance: str) -> float | None:
+        if "/" not in instance:
+            return None
+        folder, _, name = instance.rpartition("/")
+        try:
+            lines = data_file(*folder.split("/"), "optimal_energy.txt").read_text().splitlines()
+        except Skip:
+            return None
+        found = [line.split()[1] for line in lines if line.split()[:1] == [name.removesuffix(".sparse")]]
+        return float(found[0]) if found else None
+
+
+def random_qubo(n: int, density: float, seed: int) -> Problem:
+    """Entries between -100 and 100 in a share `density` of the places."""
+    rng = np.random.default_rng(seed)
+    Q = np.triu(rng.integers(-100, 101, (n, n)) * (rng.random((n, n)) < density)).astype(float)
+    return Problem(quadratic=sparse.csc_array(Q + np.triu(Q, 1).T), domain="binary")

@@ -1,0 +1,152 @@
+"""The quadratic part in spin form, s'Js + c's, and what compiled loops see of it: local fields."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcra._array import Array, from_numpy, to_numpy
+from dcra._kernels.store import Dense, Sparse
+from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
+
+Host = np.ndarray[Any, Any]
+
+GRAIN, REACH = 2.0**-4, 2.0**18
+"""Fields that are multiples of the one below the other stay exact in float32."""
+
+DENSE_SHARE = 0.2
+"""Couplings with more than this share of entries are kept dense."""
+
+THRESHOLDS = 1 << 14
+
+_building = threading.Lock()
+
+
+class Couplings(NamedTuple):
+    """C = 8 J (zero diagonal) and field = 2 c: flipping s_j costs -s_j g_j with g = field + C s / 2."""
+
+    C: Dense | Sparse
+    field: Host
+    exact: bool  # sums are exact: multiples of one number that the float type holds
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.field.dtype)
+
+    def fields(self, s: Host) -> Host:
+        """g at spins s (n,)."""
+        from dcra._kernels.ising import fields
+
+        g = np.empty(s.size, self.dtype)
+        fields(self.C, self.field, s.astype(self.dtype), g)
+        return g
+
+    def value(self, s: Host, g: Host) -> float:
+        """s'Js + c's from the fields: (g + field)'s / 4."""
+        return 0.25 * float(np.dot(s.astype(np.float64), g.astype(np.float64) + self.field))
+
+
+@dataclass(frozen=True, eq=False)
+class SpinForm:
+    """s'Js for spins s; J is symmetric, of zero diagonal wherever its entries are known."""
+
+    J: Operator
+
+    def apply(self, S: Array) -> Array:
+        """J s for S of shape (..., n)."""
+        if isinstance(self.J, MatrixFree):
+            return 0.5 * (self.J.apply(S) + self.J.adjoint(S))
+        return self.J.apply(S)
+
+    def fields(self, S: Array) -> Array:
+        """The entries of J s that these columns of J belong to."""
+        return self.J.adjoint(S) if not isinstance(self.J, MatrixFree) else self.apply(S)
+
+    def value(self, S: Array) -> Array:
+        from dcra._array import namespace
+
+        return namespace(S).sum(S * self.apply(S), axis=-1)
+
+    def columns(self, lo: int, hi: int) -> SpinForm:
+        return SpinForm(self.J.columns(lo, hi)) if not isinstance(self.J, MatrixFree) else self
+
+    @property
+    def entries(self) -> int:
+        return self.J.entries
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """Estimates of the smallest and the largest eigenvalue of J, by power iteration on both sides."""
+        n = self.J.shape[0]
+        like = self.J.A if isinstance(self.J, DenseMatrix) else np.empty(0)
+        top = self._power(n, like, 0.0)
+        if top == 0:
+            return 0.0, 0.0
+        other = self._power(n, like, top) + top
+        return min(top, other), max(top, other)
+
+    def _power(self, n: int, like: Array, shift: float) -> float:
+        """The eigenvalue of J - shift I of largest size."""
+        x = np.random.default_rng(0).standard_normal(n)
+        size = 0.0
+        for _ in range(50):
+            x /= np.linalg.norm(x)
+            image = to_numpy(self.apply(from_numpy(x, like, like.dtype))).astype(np.float64) - shift * x
+            size = float(x @ image)
+            if not np.any(image):
+                return 0.0
+            x = image
+        return size
+
+
+def build_couplings(form: SpinForm | None, c: Host | None, n: int) -> Couplings:
+    """The arrays for compiled loops, in float32 where that is exact and in float64 otherwise."""
+    field = np.zeros(n) if c is None else 2.0 * np.asarray(c, np.float64)
+    C: Dense | Sparse
+    if form is None:
+        C = Sparse(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
+        reach = np.abs(field)
+        values = C.val
+    elif isinstance(form.J, SparseMatrix) and form.J.entries <= DENSE_SHARE * n * n:
+        A = form.J.A
+        values = 8.0 * A.data.astype(np.float64)
+        C = Sparse(A.indptr.astype(np.int64), A.indices.astype(np.int32), values)
+        reach = np.abs(field) + 0.5 * np.asarray(abs(A).sum(axis=0)).ravel() * 8.0
+    else:
+        A = form.J.A.toarray() if isinstance(form.J, SparseMatrix) else to_numpy(form.J.A)
+        values = np.multiply(A, 8.0, dtype=np.float64)
+        np.fill_diagonal(values, 0.0)
+        C = Dense(values)
+        reach = np.abs(field) + 0.5 * np.abs(values).sum(axis=0)
+    whole = _whole(values) and _whole(field) and float(np.max(reach, initial=0.0)) < REACH
+    dtype = np.float32 if whole else np.float64
+    kept = np.ascontiguousarray(values, dtype)
+    store = Dense(_frozen(kept)) if isinstance(C, Dense) else Sparse(*map(_frozen, (C.ptr, C.idx, kept)))
+    return Couplings(store, _frozen(field.astype(dtype)), whole)
+
+
+def thresholds(dtype: Any) -> Host:
+    """Draws from the exponential distribution that annealing compares with; the same everywhere."""
+    with _building:
+        if dtype not in _THRESHOLDS:
+            _THRESHOLDS[dtype] = _frozen(np.random.default_rng(0).exponential(size=THRESHOLDS).astype(dtype))
+        return _THRESHOLDS[dtype]
+
+
+_THRESHOLDS: dict[Any, Host] = {}
+
+
+def _whole(x: Host) -> bool:
+    """Whether all numbers are multiples of GRAIN."""
+    grains = x / GRAIN
+    return bool(np.all(np.rint(grains) == grains))
+
+
+def _frozen(x: Host) -> Host:
+    view = np.ascontiguousarray(x).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,94 @@
+"""Squared losses as a quadratic term: w |As - b|^2 = s'Gs - 2 h's + constant with G = w A'A, h = w A'b.
+
+A flip then costs O(1) to evaluate and O(n) to make, instead of O(r) for either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcra._array import to_numpy
+from dcra._kernels import loading
+from dcra.compiled import Compiled, Piece
+from dcra.engines.base import Engine, Starts
+from dcra.fields import SpinForm
+from dcra.losses import SquaredL2
+from dcra.operators import DenseMatrix, SparseMatrix
+from dcra.polish.anneal import Anneal
+from dcra.polish.fields import FieldAnnealState
+
+Host = np.ndarray[Any, Any]
+
+MOST_VARIABLES = 4000
+"""Beyond this the matrix of products takes more memory than it is worth."""
+
+FLOPS = 1e10
+"""Operations per second of a dense product, cautiously."""
+
+SHARE = 0.1
+"""Share of the time left that computing G may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recast(Engine):
+    """Annealing of the recast problem; its answers are judged by the problem as it was."""
+
+    engine: Anneal
+    form: Compiled
+
+    name: ClassVar[str] = "recast"
+
+    def start(self, compiled: Compiled, starts: Starts) -> RecastState:
+        return RecastState(self.engine, self.form, starts)
+
+
+class RecastState(FieldAnnealState):
+    def estimate(self) -> float | None:
+        """None: where the fit is exact, sums of products know nothing but rounding."""
+        return None
+
+
+def worthwhile(compiled: Compiled, seconds_left: float | None) -> bool:
+    """Whether all losses are squared, with no fewer rows than variables, and G is quick to compute.
+
+    With fewer rows the sweeps of the box form find more than annealing does.
+    """
+    if compiled.quadratic is not None or not compiled.pieces or not compiled.tabulated:
+        return False
+    plain = all(
+        isinstance(p.loss, SquaredL2) and isinstance(p.operator, DenseMatrix) for p in compiled.pieces
+    )
+    n, cost = compiled.n, compiled.n_rows * compiled.n**2 / FLOPS
+    quick = loading.affordable(seconds_left, "couplings")
+    fitting = plain and quick and n <= min(compiled.n_rows, MOST_VARIABLES)
+    return fitting and (seconds_left is None or cost <= SHARE * seconds_left)
+
+
+def recast(compiled: Compiled) -> Compiled:
+    """The same problem with its squared losses turned into couplings, in float64."""
+    n = compiled.n
+    G, h = np.zeros((n, n)), np.zeros(n)
+    offset = compiled.offset
+    for piece in compiled.pieces:
+        A, b, w = _parts(piece)
+        G += (A.T * w) @ A
+        h += A.T @ (w * b)
+        offset += compiled.value_scale * float(np.sum(w * b * b))
+    offset += compiled.value_scale * float(np.trace(G))
+    np.fill_diagonal(G, 0.0)
+    c = -2.0 * h if compiled.c is None else to_numpy(compiled.c).astype(np.float64) - 2.0 * h
+    form = SpinForm(DenseMatrix(G))
+    like = np.empty((0, 0))
+    return Compiled(compiled.problem, (), c, offset, compiled.value_scale, like, compiled.loops, form)
+
+
+def _parts(piece: Piece) -> tuple[Host, Host, Host]:
+    """A, b and the weight of each row in float64, the argument's scale among the weights."""
+    A = piece.operator.A
+    dense = A.toarray() if isinstance(piece.operator, SparseMatrix) else to_numpy(A)
+    b = to_numpy(piece.b).astype(np.float64)
+    weight = piece.weight if isinstance(piece.weight, float) else to_numpy(piece.weight).astype(np.float64)
+    return dense.astype(np.float64), b, weight * piece.argument**2 * np.ones(b.size)

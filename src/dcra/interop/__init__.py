@@ -1,0 +1,1 @@
+"""Other libraries' interfaces, one module each; import them by name."""

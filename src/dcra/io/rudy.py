@@ -1,0 +1,55 @@
+"""Max-Cut graphs as rudy writes them (G-set, Biq Mac): `n m`, then m lines `i j weight`, nodes from 1.
+
+The problem has one spin per node, and its objective is minus the weight of the cut.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dcra.apps.quadratic import cut_problem, edges_of_cut
+from dcra.io.coordinates import (
+    entry_lines,
+    lines_of,
+    read_entries,
+    refuse_repeats,
+    require_count,
+    save_text,
+    size,
+    text_of,
+)
+from dcra.problem import Problem
+
+
+def read(path: Path, b: Path | None = None) -> Problem:
+    return parse(text_of(path))
+
+
+def parse(text: str) -> Problem:
+    lines = lines_of(text)
+    if not lines:
+        raise ValueError("the file is empty")
+    head, *rest = lines
+    n, m = size(head, 0, "the number of nodes"), size(head, 1, "the number of edges")
+    if n == 0:
+        raise ValueError(f"line {head.number}: a graph needs at least one node")
+    edges = read_entries(rest, n, base=1, default=1.0)
+    require_count(len(rest), m, "edges", head.number)
+    loops = edges.line[edges.row == edges.col]
+    if loops.size:
+        raise ValueError(
+            f"line {loops[0]}: an edge from a node to itself; a QUBO is read with format='sparse'"
+        )
+    refuse_repeats(edges)
+    return cut_problem(n, edges.row, edges.col, edges.value)
+
+
+def write(path: Path, problem: Problem) -> None:
+    edges = edges_of_cut(problem)
+    if edges is None:
+        raise ValueError(
+            f"{path}: a rudy file holds a Max-Cut problem alone; write a .coo, .qubo or .npz file instead"
+        )
+    row, col, weight = edges
+    lines = [f"{problem.n} {len(weight)}", *entry_lines(row, col, weight, base=1)]
+    save_text(path, "\n".join(lines) + "\n")

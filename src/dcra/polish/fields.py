@@ -1,0 +1,228 @@
+"""Local searches where there are couplings: flips evaluated in O(1) and made in O(degree) by local fields.
+
+Pure quadratics use the loops of `_kernels.ising`; with losses beside, those of the same names in
+`_kernels.mixed`, which keep the residual too.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcra._kernels.seed import state as random_state
+from dcra._kernels.store import Dense
+from dcra.compiled import Compiled
+from dcra.engines.base import Host, Starts, State
+from dcra.fields import Couplings, thresholds
+from dcra.schedule import units_at
+
+if TYPE_CHECKING:
+    from dcra.polish.anneal import Anneal
+    from dcra.polish.tabu import Tabu
+
+UNIT = 0.6
+"""The unit of temperature as a share of what the couplings of a spin add up to when all signs are random."""
+
+REFRESH = 256
+"""Chunks of work between two exact computations of fields that are not whole numbers."""
+
+
+def temperature_unit(compiled: Compiled) -> float:
+    """What flipping one spin of a random point changes, typically, scaled to the units of `Anneal`."""
+    couplings = compiled.couplings
+    square = 0.25 * float(np.sum(values_of(couplings).astype(np.float64) ** 2)) / compiled.n
+    if compiled.pieces:
+        square += (2 * units_at(compiled, _random_residual(compiled)).rho) ** 2
+    field = float(np.sqrt(np.mean(couplings.field.astype(np.float64) ** 2)))
+    return UNIT * (float(np.sqrt(square)) or field or 1.0)
+
+
+def values_of(couplings: Couplings) -> Host:
+    C = couplings.C
+    return C.cols if isinstance(C, Dense) else C.val
+
+
+def _random_residual(compiled: Compiled) -> Host:
+    from dcra._array import from_numpy, to_numpy
+
+    signs = np.where(np.random.default_rng(0).random((1, compiled.n)) < 0.5, -1.0, 1.0)
+    return to_numpy(compiled.residual(from_numpy(signs, compiled.like)))
+
+
+class FieldState(State):
+    """Compiled local search, one start after another; s, g and score belong to the current one."""
+
+    def __init__(self, compiled: Compiled, starts: Starts) -> None:
+        from dcra._kernels import ising, mixed
+        from dcra.polish.points import initial_spins
+
+        self.compiled, self.starts = compiled, starts
+        self.couplings = compiled.couplings
+        self.kernels: Any = mixed if compiled.pieces else ising
+        self.tables = compiled.tables(np.float64) if compiled.pieces else None
+        self.dtype = np.dtype(np.float64) if compiled.pieces else self.couplings.dtype
+        self.out = initial_spins(compiled, starts)
+        self.score = np.zeros(3)
+        self.current, self.chunks = -1, 0
+        self._steps, self._work = 0, 0.0
+        self._best_value = inf
+        self._next_start()
+
+    def _next_start(self) -> None:
+        self.current += 1
+        if self.done:
+            return
+        self.score[1] = inf
+        self.place(self.out[self.current])
+        self.best = self.s.copy()
+        self.rng = random_state(self.starts.seed, self.starts.first + self.current)
+        self.prepare()
+
+    def place(self, spins: Host) -> None:
+        """Make `spins` the current point, with fresh fields, residual and value."""
+        couplings = self.couplings
+        self.s = spins.astype(self.dtype)
+        self.g = couplings.fields(self.s).astype(self.dtype, copy=False)
+        if self.tables is None:
+            self.score[:2] = couplings.value(self.s, self.g)
+            self.point: tuple[Any, ...] = (couplings.C, self.s, self.g, self.score)
+        else:
+            self._measure_losses()
+        self._work += 1.0 * self.compiled.work_per_pass
+
+    def _measure_losses(self) -> None:
+        from dcra._kernels.mixed import value
+        from dcra._kernels.state import refresh
+
+        assert self.tables is not None
+        self.z = np.empty_like(self.tables.b)
+        model = self.tables.model
+        refresh(model, self.tables.b, self.s, self.z)
+        value(model, self.couplings.field.astype(self.dtype, copy=False), self.s, self.z, self.g, self.score)
+        self.point = (model, self.couplings.C, self.s, self.z, self.g, self.score)
+
+    @property
+    def tiny(self) -> float:
+        """A gain below this is rounding."""
+        return 0.0 if self.couplings.exact and self.tables is None else 1e-12 * abs(self.score[0])
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set up what the search keeps besides the point."""
+
+    @abstractmethod
+    def search(self, work: int) -> bool:
+        """Go on for about `work` entries; True when this start is finished. `self.best` holds its answer."""
+
+    def advance(self, work: int) -> None:
+        if self.done:
+            return
+        finished = self.search(work)
+        self.out[self.current] = self.best
+        self.chunks += 1
+        if finished:
+            self._best_value = min(self._best_value, float(self.score[1]))
+            self._next_start()
+        elif self.chunks % REFRESH == 0 and (self.tables is not None or not self.couplings.exact):
+            best = self.score[1]
+            self.place(self.s)
+            self.score[1] = best
+
+    @property
+    def done(self) -> bool:
+        return self.current >= self.starts.count
+
+    @property
+    def steps(self) -> int:
+        return self._steps
+
+    @property
+    def work(self) -> float:
+        return self._work
+
+    def estimate(self) -> float | None:
+        compiled = self.compiled
+        return compiled.value_scale * self._best_value + compiled.offset if self.done else None
+
+    def candidates(self) -> Host:
+        return self.out
+
+
+class FieldFlipState(FieldState):
+    """Single flips along a random order, then coupled pairs, until neither improves."""
+
+    def prepare(self) -> None:
+        index = self.starts.first + self.current
+        self.order = np.random.default_rng((self.starts.seed, index, 2)).permutation(self.compiled.n)
+        self.restart()
+
+    def restart(self) -> None:
+        self.single, self.pair = np.zeros(2, np.int64), np.zeros(2, np.int64)
+
+    def search(self, work: int) -> bool:
+        self._steps += 1
+        if self.single[1] < self.order.size:
+            self._work += self.kernels.descend(*self.point, self.order, self.single, self.tiny, max(1, work))
+        else:
+            row = max(1, self.compiled.work_per_pass // self.compiled.n)
+            before = self.score[0]
+            self._work += self.kernels.descend_pairs(*self.point, self.pair, self.tiny, 1 + work // row)
+            if self.score[0] < before:
+                self.single[:] = 0
+        self.best = self.s
+        return bool(self.single[1] >= self.order.size and self.pair[1] >= self.compiled.n)
+
+
+class FieldAnnealState(FieldFlipState):
+    """Passes at falling temperatures, then flips from the best point met."""
+
+    def __init__(self, engine: Anneal, compiled: Compiled, starts: Starts) -> None:
+        self.engine = engine
+        self.unit = engine.unit or temperature_unit(compiled)
+        self.pace = 2.0 * compiled.work_per_pass  # entries touched by a pass
+        self.passed = 0
+        super().__init__(compiled, starts)
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.passed = 0
+        ladder = np.linspace(self.engine.hot, self.engine.cold, self.engine.passes)
+        self.temperatures = (self.unit * ladder).astype(self.dtype)
+        self.thresholds = thresholds(self.dtype)
+
+    def search(self, work: int) -> bool:
+        if self.passed >= self.engine.passes:
+            return super().search(work)
+        count = int(min(self.engine.passes - self.passed, max(1.0, work / self.pace)))
+        ladder = self.temperatures[self.passed : self.passed + count]
+        done = self.kernels.anneal(*self.point, self.best, self.rng, ladder, self.thresholds)
+        self.pace = max(1.0, 0.5 * (self.pace + done / count))
+        self._work += done
+        self._steps += count
+        self.passed += count
+        if self.passed == self.engine.passes:
+            self.place(self.best)
+        return False
+
+
+class FieldTabuState(FieldState):
+    def __init__(self, engine: Tabu, compiled: Compiled, starts: Starts) -> None:
+        self.moves = engine.moves or 20 * compiled.n
+        self.tenure = min(engine.tenure or 10 + compiled.n // 50, max(1, compiled.n // 4))
+        super().__init__(compiled, starts)
+
+    def prepare(self) -> None:
+        self.until = np.zeros(self.compiled.n, np.int64)
+        self.clock = np.zeros(1, np.int64)
+
+    def search(self, work: int) -> bool:
+        move_work = self.compiled.n + self.compiled.work_per_pass // self.compiled.n
+        count = int(min(self.moves - self.clock[0], max(1, work // move_work)))
+        spread = max(1, 1 + self.tenure // 3)
+        memory = (self.best, self.until, self.clock, self.rng)
+        self._work += self.kernels.tabu(*self.point, *memory, count, self.tenure, spread)
+        self._steps += count
+        return bool(self.clock[0] >= self.moves)

@@ -1,0 +1,197 @@
+"""The quadratic term x'Qx: Q dense, sparse or by products only, symmetrised once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcra._array import Array, namespace, to_numpy
+from dcra.messages import shown
+from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+
+if TYPE_CHECKING:
+    from dcra.problem import Problem
+
+Host = np.ndarray[Any, Any]
+
+EXACT = 2.0**52
+"""Sums of whole numbers below this are exact in float64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """x'Qx with a symmetric Q of shape (n, n)."""
+
+    operator: Operator
+
+    @property
+    def n(self) -> int:
+        return self.operator.shape[0]
+
+    @property
+    def entries(self) -> int:
+        return self.operator.entries
+
+    def apply(self, x: Array) -> Array:
+        """Q x in float64, for x of shape (..., n)."""
+        if isinstance(self.operator, MatrixFree):
+            return 0.5 * (self.operator.exact_residual(x, 0.0) + self.operator.exact_adjoint(x))
+        return self.operator.exact_residual(x, 0.0)
+
+    def value(self, x: Array) -> Array:
+        """x'Qx in float64, for x of shape (..., n)."""
+        xp = namespace(x)
+        return xp.sum(x * self.apply(x), axis=-1)
+
+    @cached_property
+    def row_sums(self) -> Array:
+        """Q e."""
+        e = self.operator.row_sums
+        return 0.5 * (e + self.operator.exact_adjoint(0 * e + 1)) if self.matrix_free else e
+
+    @property
+    def matrix_free(self) -> bool:
+        return isinstance(self.operator, MatrixFree)
+
+    @cached_property
+    def diagonal(self) -> Host:
+        """The diagonal of Q on the host; zeros where Q has products only, which then keeps its own."""
+        if isinstance(self.operator, MatrixFree):
+            return np.zeros(self.n)
+        A = self.operator.A
+        return np.asarray(A.diagonal() if isinstance(A, np.ndarray) or self._sparse else _diagonal(A), float)
+
+    @cached_property
+    def off_diagonal(self) -> Operator:
+        """Q with zeros on its diagonal, in float64; itself where Q has products only."""
+        operator = self.operator
+        if isinstance(operator, MatrixFree):
+            return operator
+        if isinstance(operator, SparseMatrix):
+            from scipy import sparse
+
+            rest = sparse.coo_array(operator.A.astype(np.float64))
+            row, col = rest.coords
+            keep = (row != col) & (rest.data != 0)
+            parts = (rest.data[keep], (row[keep], col[keep]))
+            return SparseMatrix(sparse.csc_array(sparse.coo_array(parts, shape=rest.shape)))
+        xp = namespace(operator.A)
+        A = xp.astype(operator.A, xp.float64)
+        return DenseMatrix(A - _spread(self.diagonal, A))
+
+    def coefficients(self) -> Host | None:
+        """2 Q_ij for i < j where Q has entries, on the host; None where Q has products only."""
+        if self.matrix_free:
+            return None
+        A = self.off_diagonal.A
+        return 2.0 * (A.data if self._sparse else to_numpy(A)[np.triu_indices(self.n, 1)])
+
+    def coefficients_sum(self) -> float:
+        """Sum of 2 |Q_ij| over all i != j."""
+        A = self.off_diagonal.A
+        return 2.0 * float(np.sum(np.abs(A.data if self._sparse else to_numpy(A))))
+
+    @property
+    def _sparse(self) -> bool:
+        return isinstance(self.operator, SparseMatrix)
+
+
+def as_quadratic(Q: Any) -> Quadratic:
+    """Check and symmetrise Q: x'Qx is the same for (Q + Q')/2."""
+    if isinstance(Q, Quadratic):
+        return Q
+    try:
+        operator = as_operator(Q)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TypeError) and "`A`" not in str(error):
+            raise TypeError(f"`quadratic` must be a square matrix; got {shown(Q)}") from error
+        raise type(error)(str(error).replace("`A`", "`quadratic`")) from error
+    r, n = operator.shape
+    if r != n or n == 0:
+        raise ValueError(f"`quadratic` must be square, of shape (n, n); got {(r, n)}")
+    if not _finite(operator):
+        raise ValueError("`quadratic` must be finite; it holds NaN or infinite entries")
+    return Quadratic(_symmetric(operator))
+
+
+def lattice_step(quadratic: Quadratic, linear: Host | None, domain: str) -> float | None:
+    """The largest step such that x'Qx + c'x takes only values a whole number of steps apart.
+
+    Over spins a value differs from that at e by sums of 4 Q_ij and 2 c_j; over {0,1}, from that at 0 by sums
+    of 2 Q_ij and Q_jj + c_j. None where these are not whole numbers, or too large to be added exactly.
+    """
+    pairs = quadratic.coefficients()
+    if pairs is None:
+        return None
+    own = np.zeros(quadratic.n) if linear is None else np.asarray(linear, np.float64)
+    if domain == "spin":
+        changes = (2 * pairs, 2 * own)
+    else:
+        changes = (pairs, own + quadratic.diagonal)
+    step, total = 0, 0.0
+    for part in changes:
+        if not np.all(np.rint(part) == part):
+            return None
+        total += float(np.sum(np.abs(part)))
+        if total >= EXACT:
+            return None
+        step = int(np.gcd(step, np.gcd.reduce(part.astype(np.int64), initial=0)))
+    return float(step) if step else None
+
+
+def next_value(problem: Problem, bound: float) -> float:
+    """The least value not below `bound` (up to rounding) that a problem without losses can take."""
+    assert problem.quadratic is not None
+    linear = None if problem.linear is None else to_numpy(problem.linear)
+    step = lattice_step(problem.quadratic, linear, problem.domain)
+    if step is None:
+        return bound
+    base = problem.value_at_ones if problem.domain == "spin" else problem.constant
+    return base + step * ceil((bound - base) / step - 1e-6)
+
+
+def least_quadratic(quadratic: Quadratic, q: Host, domain: str) -> tuple[float, float]:
+    """A lower bound of x'Qx + q'x that needs no work, and the size of the numbers that went into it.
+
+    Every off-diagonal term at its least. -inf where Q has products only.
+    """
+    if quadratic.matrix_free:
+        return -inf, 0.0
+    pairs, own = 0.5 * quadratic.coefficients_sum(), quadratic.diagonal
+    if domain == "spin":
+        return float(np.sum(own)) - pairs - float(np.sum(np.abs(q))), pairs + float(np.sum(np.abs(own)))
+    low = float(np.sum(np.minimum(q + own, 0.0))) - pairs
+    return low, pairs + float(np.sum(np.abs(own)))
+
+
+def _symmetric(operator: Operator) -> Operator:
+    if isinstance(operator, MatrixFree):
+        return operator
+    A = operator.A
+    if isinstance(operator, SparseMatrix):
+        if abs(A - A.T).nnz == 0:
+            return operator
+        return as_operator(0.5 * (A + A.T))
+    xp = namespace(A)
+    return operator if bool(xp.all(A == A.T)) else DenseMatrix(0.5 * A + 0.5 * A.T)
+
+
+def _finite(operator: Operator) -> bool:
+    if isinstance(operator, MatrixFree):
+        return all_finite(operator.row_sums)
+    return all_finite(operator.A.data if isinstance(operator, SparseMatrix) else operator.A)
+
+
+def _diagonal(A: Array) -> Host:
+    return np.asarray(to_numpy(A)).diagonal()
+
+
+def _spread(diagonal: Host, like: Array) -> Array:
+    """Diag(d) in the library of `like`."""
+    from dcra._array import from_numpy
+
+    return from_numpy(np.diag(diagonal), like)

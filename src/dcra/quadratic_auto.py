@@ -1,0 +1,141 @@
+"""Method "auto" where there are couplings: annealing runs of growing length, and children of the best.
+
+Every run is crossed with the elite: where two points differ, the connected parts of the difference are
+independent choices, and the better is taken of each. Runs start at random or, one in three, from the best
+point at a gentler temperature.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcra._kernels import loading
+from dcra._kernels.store import Sparse
+from dcra.compiled import Compiled
+from dcra.engines.base import Host, Starts
+from dcra.enumeration import enumerable
+from dcra.gram import Recast
+from dcra.polish.anneal import Anneal
+from dcra.polish.fields import FieldAnnealState, temperature_unit
+from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_starts
+
+HOT, GENTLE, COLD = 0.65, 0.35, 0.06
+"""First temperatures of a run from a random and from a good point, and the last, in units of `Anneal`."""
+
+FIRST_PASSES, LEAST_PASSES = 100, 20
+ENOUGH, SQUARE_SHARE = 2000, 0.05
+"""A run has at most this many passes, or this share of n^2 where that is more: then new starts are better."""
+
+PASSES_PER_START = 1000
+GROWTH = 1.25
+SHARE = 1 / 6
+"""Share of a timed search that one run may take."""
+
+ELITE = 12
+"""Answers of runs from random points that others are crossed with; those from the best are too alike."""
+
+MOST_CROSSED = 2_000_000
+"""Couplings beyond which crossing would take too long between two runs."""
+
+AGAIN = 3
+"""One run in so many starts from the best point."""
+
+
+def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
+    """The plan of method "auto" for a problem with a quadratic term."""
+    if enumerable(compiled, seconds_left):
+        return Exhaust()
+    if compiled.tabulated:
+        return Annealing(compiled)
+    from dcra.engines import recipes
+
+    return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())
+
+
+class Annealing:
+    """Annealing runs, crossed with each other."""
+
+    exact = False
+    alone = False
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.unit = temperature_unit(compiled)
+        self.passes = float(FIRST_PASSES)
+        self.pace = 0.0  # seconds per pass
+        self.elite: list[tuple[float, Host]] = []
+        self.best: tuple[float, Host] = (np.inf, np.ones(compiled.n))
+        self.runs = 0
+        C = compiled.couplings.C
+        self.crossing = not compiled.pieces and isinstance(C, Sparse) and C.val.size <= MOST_CROSSED
+
+    def next(self, search: Search) -> Task | None:
+        if search.starts_left <= 0:
+            return None
+        starts = next_starts(search, 1)
+        passes = self._passes(search)
+        self.runs += 1
+        if starts.points is not None:
+            return self._run(search, passes, GENTLE, starts)
+        if self.elite and self.runs % AGAIN == 0:
+            best = self.best[1]
+            again = Starts(starts.seed, starts.first, 1, best[None].copy())
+            return self._run(search, passes, GENTLE, again)
+        return self._run(search, passes, HOT, starts)
+
+    def _run(self, search: Search, passes: int, hot: float, starts: Starts) -> Task:
+        engine = Anneal(passes, hot, COLD, self.unit)
+        own = self.compiled is search.compiled
+        return Task(engine if own else Recast(engine, self.compiled), starts)
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        state = outcome.state
+        assert isinstance(state, FieldAnnealState)
+        self.pace = outcome.seconds / max(1, state.steps)
+        spins = outcome.spins[0]
+        if self.crossing and self.elite:
+            child, value = self._crossed(spins)
+            if value < self.best[0]:
+                search.offer(child)
+                self.best = value, child
+        found = float(state.score[1])
+        if found < self.best[0]:
+            self.best = found, spins.copy()
+        if task.starts.points is None:
+            self._admit(found, spins)
+        loading.remember("losses" if self.compiled.pieces else "couplings")
+
+    def _passes(self, search: Search) -> int:
+        limit = search.limits.time_limit
+        if limit is None:
+            return PASSES_PER_START
+        left = search.seconds_left / self.pace if self.pace else FIRST_PASSES
+        share = SHARE * limit * search.limits.n_jobs / self.pace if self.pace else FIRST_PASSES
+        passes = min(self.passes, share, left)
+        self.passes *= GROWTH
+        most = max(ENOUGH, SQUARE_SHARE * self.compiled.n**2)
+        return int(np.clip(passes, LEAST_PASSES, most))
+
+    def _admit(self, value: float, spins: Host) -> None:
+        """Keep the best points that differ."""
+        if any(value == known and np.array_equal(spins, other) for known, other in self.elite):
+            return
+        self.elite.append((value, spins.copy()))
+        self.elite.sort(key=lambda pair: pair[0])
+        del self.elite[ELITE:]
+
+    def _crossed(self, spins: Host) -> tuple[Host, float]:
+        """The child of a point and all of the elite, and its value."""
+        from dcra._kernels.crossover import cross
+
+        couplings = self.compiled.couplings
+        s = spins.astype(couplings.dtype)
+        g = couplings.fields(s)
+        score = np.full(2, couplings.value(s, g))
+        scratch = np.empty(s.size, np.int64), np.empty(s.size, np.int64)
+        signs = (1.0, -1.0) if not couplings.field.any() else (1.0,)
+        for _, other in self.elite:
+            for sign in signs:
+                sign_ = couplings.dtype.type(sign)
+                cross(couplings.C, s, g, score, other.astype(s.dtype), sign_, *scratch)
+        return s.astype(np.float64), float(score[0])

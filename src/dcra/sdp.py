@@ -1,0 +1,166 @@
+"""The semidefinite relaxation of the quadratic part, and the lower bound that its dual gives.
+
+Over spins s'Js + c's = <M, ss'> with M = [[J, c/2], [c'/2, 0]] and a last spin that is 1. For any y
+
+    s'Js + c's >= - sum y - (n+1) shift     wherever  M + Diag(y) + shift I  is positive semidefinite,
+
+and the low-rank solution V of min <M, VV'>, unit rows, has such a y: the lengths of the rows of MV. That the
+matrix is positive definite is proved by its Cholesky factor, with an allowance for rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from dcra._kernels.store import Dense
+from dcra.certificate import trivial_bound
+from dcra.compiled import Compiled
+from dcra.fields import Couplings
+
+Host = np.ndarray[Any, Any]
+
+EPS = float(np.finfo(np.float64).eps)
+MOST_RANK = 48
+MOST_DENSE = 8000
+"""Largest n whose matrix is factorised: half a gigabyte."""
+
+FLOPS = 5e9
+"""Operations per second of a Cholesky factorisation, cautiously."""
+
+
+PASS_RATE, PATIENCE = 1e9, 10.0
+"""Operations per second of the passes, and seconds that a bound is worth where there is no time limit."""
+
+
+class Relaxation:
+    """Resumable: the low-rank factor by rows, from a fixed random start."""
+
+    def __init__(self, couplings: Couplings, seed: int = 0) -> None:
+        n = couplings.field.size
+        self.couplings = couplings
+        rank = int(min(MOST_RANK, np.ceil(np.sqrt(2 * (n + 1))) + 1))
+        V = np.random.default_rng(seed).standard_normal((n + 1, rank))
+        self.V = V / np.linalg.norm(V, axis=1, keepdims=True)
+        self.y = np.zeros(n + 1)
+        self.place, self.passes, self.gained, self.change = 0, 0, 0.0, inf
+        self.scratch = np.empty(rank)
+        entries = n * n if isinstance(couplings.C, Dense) else couplings.C.val.size
+        self.row_work = max(1, (entries + n) * rank // (n + 1))
+
+    def advance(self, work: int) -> None:
+        """Visit rows for about `work` operations, to the end of a pass at most."""
+        from dcra._kernels.mixing import mix
+
+        last = min(len(self.V), self.place + 1 + work // self.row_work)
+        C, field = self.couplings.C, self.couplings.field
+        self.gained += mix(C, field, self.V, self.y, self.scratch, self.place, last)
+        self.place = last
+        if last == len(self.V):
+            self.change = self.gained / max(float(np.sum(self.y)), 1e-300)
+            self.place, self.gained, self.passes = 0, 0.0, self.passes + 1
+
+    def value(self) -> float:
+        """<M, VV'>, the value of the relaxation, once it has settled: -sum(y)/8."""
+        return -float(np.sum(self.y)) / 8
+
+    def lower_bound(self) -> float:
+        """A number that s'Js + c's does not fall below; -inf where nothing is proved."""
+        S = dense_matrix(self.couplings)
+        size = float(np.sum(np.abs(S)))
+        y = self.y[: len(S)]
+        p = len(S)
+        unit = float(np.mean(y)) or 1.0
+        for share in SHIFTS:
+            shifted = S.copy()
+            shifted[np.diag_indices(p)] += y + share * unit
+            if positive_definite(shifted):
+                trace = float(np.sum(y)) + p * share * unit
+                allowance = 4 * p * (p + 2) * EPS * trace + p * EPS * size
+                return (-trace - allowance) / 8
+        return -inf
+
+
+SHIFTS = tuple(4.0**-k for k in range(7, 0, -1))
+
+
+def proof_seconds(n: int) -> float:
+    """About how long a proof takes: half of the shifts are tried."""
+    return len(SHIFTS) / 2 * n**3 / 3 / FLOPS
+
+
+def dense_matrix(couplings: Couplings) -> Host:
+    """8 M as a matrix; without the border where there are no fields."""
+    C, field = couplings.C, couplings.field
+    n = field.size
+    bordered = bool(np.any(field))
+    S = np.zeros((n + bordered, n + bordered))
+    if isinstance(C, Dense):
+        S[:n, :n] = C.cols
+    else:
+        S[np.repeat(np.arange(n), np.diff(C.ptr)), C.idx] = C.val
+    if bordered:
+        S[n, :n] = S[:n, n] = 2.0 * field
+    return S
+
+
+def positive_definite(S: Host) -> bool:
+    """Whether the Cholesky factorisation of S goes through; S is overwritten."""
+    from scipy.linalg import LinAlgError, cholesky
+
+    try:
+        cholesky(S, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
+
+
+@dataclass
+class SdpStage:
+    """The dual stage of problems with a quadratic term alone: rounds of passes, each with a proof.
+
+    A proof takes about as long as some hundred passes; it is made after 40 passes, then whenever their number
+    has grown fourfold, and when the relaxation has settled.
+    """
+
+    compiled: Compiled
+    fun: float = inf
+    seconds: float = inf
+
+    SETTLED = 1e-6
+    ROUNDS = (40, 160, 640, 2560)
+
+    def __post_init__(self) -> None:
+        self.bound = trivial_bound(self.compiled.problem)
+        self.rounds = 0
+        n = self.compiled.n
+        able = self.compiled.tabulated and not self.compiled.pieces
+        self.done = not able or n > MOST_DENSE or proof_seconds(n) > self.seconds
+        if not self.done:
+            self.relaxation = Relaxation(self.compiled.couplings)
+            first = self.ROUNDS[0] * n * self.relaxation.row_work
+            self.done = first > PASS_RATE * min(self.seconds, PATIENCE)
+
+    def advance(self, work: int) -> None:
+        """Go on with the passes of a round, and end it with a bound; the work decides only where to pause."""
+        if self.done:
+            return
+        relaxation = self.relaxation
+        relaxation.advance(work)
+        settled = relaxation.change < self.SETTLED
+        if relaxation.place == 0 and (relaxation.passes >= self.ROUNDS[self.rounds] or settled):
+            self._prove()
+            self.done = settled or self.rounds == len(self.ROUNDS)
+
+    def _prove(self) -> None:
+        compiled = self.compiled
+        own = compiled.value_scale * self.relaxation.lower_bound()
+        precision = float(np.finfo(np.dtype(str(compiled.like.dtype).rpartition(".")[2])).eps)
+        field = compiled.couplings.field.astype(np.float64)
+        fields = compiled.value_scale * float(np.sum(np.abs(field)))
+        allowance = precision * fields + 8 * EPS * (abs(own) + abs(compiled.offset))
+        self.bound = max(self.bound, own + compiled.offset - allowance)
+        self.rounds += 1

@@ -1,0 +1,46 @@
+"""Squared losses as couplings."""
+
+import numpy as np
+import pytest
+
+import dcra
+from dcra import gram
+from dcra.auto import plan_for
+from dcra.compiled import compile_problem
+from dcra.problem import Problem, Term
+from dcra.quadratic_auto import Annealing
+
+
+def problem(rows=50, n=40, domain="binary", seed=0):
+    rng = np.random.default_rng(seed)
+    A, b = rng.standard_normal((rows, n)), rng.standard_normal(rows)
+    terms = [Term("squared", A, b, rng.random(rows)), Term("squared", A[:5], 0.0, 2.0)]
+    return Problem(terms, linear=rng.standard_normal(n), domain=domain, constant=3.0)
+
+
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+def test_the_values_are_the_same(domain):
+    compiled = compile_problem(problem(domain=domain))
+    form = gram.recast(compiled)
+    S = np.where(np.random.default_rng(1).random((4, 40)) < 0.5, -1.0, 1.0)
+    value = form.value_scale * (form.quadratic.value(S) + form.linear(S)) + form.offset
+    np.testing.assert_allclose(value, compiled.problem.objective(compiled.decode(S)))
+
+
+def test_when_it_is_done():
+    assert isinstance(plan_for(compile_problem(problem()), None), Annealing)
+    few = compile_problem(problem(rows=20))
+    assert not gram.worthwhile(few, None)
+    assert not gram.worthwhile(compile_problem(problem()), 1e-9)
+    l1 = Problem([Term("l1", np.ones((60, 50)), 0.0)])
+    assert not gram.worthwhile(compile_problem(l1), None)
+
+
+def test_an_exact_fit_is_found_and_judged_as_it_is():
+    rng = np.random.default_rng(2)
+    A, x = rng.standard_normal((60, 50)), rng.choice([-1.0, 1.0], 50)
+    result = dcra.minimize(A, A @ x, "squared", starts=8, seed=0)
+    assert np.array_equal(result.x, x)
+    assert result.fun == pytest.approx(0.0, abs=1e-20)
+    again = dcra.minimize(A, A @ x, "squared", starts=8, seed=0, n_jobs=2)
+    assert np.array_equal(again.x, x)

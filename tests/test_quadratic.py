@@ -1,0 +1,232 @@
+"""The quadratic term: values, domains, spin form, and every method against brute force."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+import dcra
+from dcra.compiled import compile_problem
+from dcra.engines import DCRA, Sweep
+from dcra.operators import MatrixFree
+from dcra.problem import Problem, Term
+from dcra.quadratic import Quadratic, as_quadratic, lattice_step, next_value
+
+N = 9
+DOMAINS = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
+STORAGES = {"dense": np.asarray, "sparse": sparse.csr_array, "operator": aslinearoperator}
+
+
+def all_points(domain, n=N):
+    return np.array(list(itertools.product(DOMAINS[domain], repeat=n)))
+
+
+def make(domain="spin", *, storage="dense", losses=False, whole=True, seed=0, linear=True):
+    rng = np.random.default_rng(seed)
+    Q = rng.integers(-5, 6, (N, N)).astype(float) if whole else rng.standard_normal((N, N))
+    terms = [Term("l1", rng.standard_normal((4, N)), rng.standard_normal(4))] if losses else []
+    c = rng.integers(-4, 5, N).astype(float) if linear else None
+    return Q, Problem(terms, linear=c, quadratic=STORAGES[storage](Q), constant=1.5, domain=domain)
+
+
+def reference(Q, problem, X):
+    value = np.einsum("ki,ij,kj->k", X, Q, X) + problem.constant
+    if problem.linear is not None:
+        value = value + X @ problem.linear
+    for term in problem.terms:
+        value = value + np.abs(X @ term.A.T - term.b).sum(axis=1)
+    return value
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("losses", [False, True])
+def test_values_in_both_domains(domain, storage, losses):
+    Q, problem = make(domain, storage=storage, losses=losses, whole=False)
+    X = all_points(domain)
+    np.testing.assert_allclose(problem.objective(X), reference(Q, problem, X))
+    ones = problem.objective(np.ones(N))
+    assert problem.value_at_ones == pytest.approx(ones)
+    S = 2 * X - 1 if domain == "binary" else X
+    np.testing.assert_allclose(problem.to_spin().objective(S), problem.objective(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_spin_form_has_the_same_values(domain, storage):
+    Q, problem = make(domain, storage=storage)
+    compiled = compile_problem(problem)
+    X = all_points(domain)
+    S = compiled.encode(X)
+    value = compiled.quadratic.value(S) + compiled.linear(S)
+    np.testing.assert_allclose(compiled.value_scale * value + compiled.offset, reference(Q, problem, X))
+    assert compiled.couplings.exact
+    s = S[5]
+    g = compiled.couplings.fields(s)
+    assert compiled.couplings.value(s, g) == pytest.approx(value[5])
+    flipped = s.copy()
+    flipped[2] *= -1
+    rise = compiled.quadratic.value(flipped) + compiled.linear(flipped) - value[5]
+    assert -s[2] * g[2] == pytest.approx(rise)
+
+
+@pytest.mark.parametrize("method", ["auto", "flip", "anneal", "tabu", "enumerate", "sweep", "dcra"])
+@pytest.mark.parametrize("losses", [False, True])
+@pytest.mark.parametrize(("domain", "storage"), [("spin", "dense"), ("binary", "sparse")])
+def test_methods_find_the_optimum_of_small_problems(method, losses, domain, storage):
+    Q, problem = make(domain, storage=storage, losses=losses, seed=3)
+    best = reference(Q, problem, all_points(domain)).min()
+    result = dcra.solve(problem, method=method, seed=0, n_jobs=1)
+    slack = 0.05 * abs(best) if method in ("sweep", "dcra") else 1e-9  # these relax, and promise nothing
+    assert best - 1e-9 <= result.fun <= best + slack
+    assert result.lower_bound <= best + 1e-9
+
+
+@pytest.mark.parametrize("engine", [Sweep(block=4), DCRA()])
+def test_array_code_finds_it_too(engine):
+    Q, problem = make("binary", losses=True, seed=5)
+    best = reference(Q, problem, all_points("binary")).min()
+    compiled = compile_problem(problem, loops=False)
+    assert not compiled.tabulated
+    assert dcra.solve(problem, method=engine, seed=0, n_jobs=1).fun <= best + 0.1 * abs(best)
+
+
+def test_products_alone_are_enough():
+    rng = np.random.default_rng(0)
+    Q = rng.standard_normal((40, 40))
+    operator = LinearOperator((40, 40), matvec=lambda x: Q @ x, rmatvec=lambda x: Q.T @ x, dtype=float)
+    free = Problem(quadratic=Quadratic(MatrixFree(operator)), domain="binary")
+    plain = Problem(quadratic=Q, domain="binary")
+    X = rng.integers(0, 2, (5, 40)).astype(float)
+    np.testing.assert_allclose(free.objective(X), plain.objective(X))
+    result = dcra.solve(free, starts=4, seed=0)
+    assert result.lower_bound == -np.inf
+    assert result.fun <= 0.9 * dcra.solve(plain, starts=4, seed=0).fun
+
+
+def test_same_seed_same_answer_at_any_number_of_jobs():
+    rng = np.random.default_rng(1)
+    Q = sparse.random_array((80, 80), density=0.05, rng=rng)
+    problem = Problem(quadratic=Q)
+    one, two = (dcra.solve(problem, starts=10, seed=4, n_jobs=jobs) for jobs in (1, 2))
+    assert np.array_equal(one.x, two.x)
+
+
+def test_inputs_stay_as_they_are():
+    Q = np.random.default_rng(0).standard_normal((30, 30))
+    before = Q.copy()
+    Q.flags.writeable = False
+    dcra.solve(Problem(quadratic=Q), starts=2, seed=0)
+    np.testing.assert_array_equal(Q, before)
+
+
+def test_a_point_to_start_from_is_never_lost():
+    rng = np.random.default_rng(2)
+    problem = Problem(quadratic=rng.standard_normal((60, 60)))
+    best = dcra.solve(problem, starts=8, seed=0)
+    again = dcra.solve(problem, starts=1, seed=1, x0=best)
+    assert again.fun <= best.fun
+
+
+def test_float32_and_huge_weights():
+    rng = np.random.default_rng(3)
+    Q = rng.standard_normal((50, 50))
+    small = dcra.solve(Problem(quadratic=Q.astype(np.float32)), starts=4, seed=0)
+    assert small.x.dtype == np.float32
+    for scale in (1e200, 1e-200):
+        large = dcra.solve(Problem(quadratic=scale * Q), starts=4, seed=0)
+        assert large.fun == pytest.approx(scale * dcra.solve(Problem(quadratic=Q), starts=4, seed=0).fun)
+
+
+def test_minimize_takes_a_quadratic_term():
+    rng = np.random.default_rng(4)
+    A, b, Q = rng.standard_normal((5, 8)), rng.standard_normal(5), rng.standard_normal((8, 8))
+    result = dcra.minimize(A, b, quadratic=Q, domain="binary", seed=0)
+    X = all_points("binary", 8)
+    best = (np.abs(X @ A.T - b).sum(1) + np.einsum("ki,ij,kj->k", X, Q, X)).min()
+    assert result.fun == pytest.approx(best)
+    assert result.status == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("Q", "error", "match"),
+    [
+        (np.zeros((2, 3)), ValueError, r"`quadratic` must be square"),
+        (np.zeros(3), ValueError, r"`quadratic` must be a matrix"),
+        (np.array([[0.0, np.nan], [0.0, 0.0]]), ValueError, r"`quadratic` must be finite"),
+        (np.zeros((2, 2), complex), TypeError, r"`quadratic` must be real"),
+        ("abc", TypeError, r"`quadratic` must"),
+    ],
+)
+def test_bad_quadratics(Q, error, match):
+    with pytest.raises(error, match=match):
+        as_quadratic(Q)
+
+
+def test_shapes_must_agree():
+    with pytest.raises(ValueError, match=r"`quadratic` must have shape \(3, 3\) to match `terms`"):
+        Problem([Term("l1", np.ones((2, 3)), 0.0)], quadratic=np.eye(2))
+    with pytest.raises(ValueError, match=r"`linear` must have shape \(2,\)"):
+        Problem(quadratic=np.eye(2), linear=np.ones(3))
+    with pytest.raises(ValueError, match="needs `terms`, `linear` or `quadratic`"):
+        Problem()
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_values_lie_on_the_lattice(domain):
+    Q, problem = make(domain, seed=7)
+    step = lattice_step(problem.quadratic, problem.linear, domain)
+    values = reference(Q, problem, all_points(domain))
+    steps = (values - values[0]) / step
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
+    least = values.min()
+    assert next_value(problem, least - 1e-9 * step) == pytest.approx(least)
+    assert next_value(problem, least - 0.5 * step) == pytest.approx(least)
+    assert next_value(problem, least - 1.5 * step) == pytest.approx(least - step)
+
+
+def test_fractions_have_no_lattice():
+    assert lattice_step(as_quadratic(np.array([[0, 0.3], [0.3, 0]])), None, "spin") is None
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_whole_values_are_recognised(domain):
+    assert Problem(quadratic=np.array([[1.0, 2.0], [0.0, 3.0]]), domain=domain).integer_valued
+    assert not Problem(quadratic=np.array([[0.5, 2.3], [0.0, 3.0]]), domain=domain).integer_valued
+
+
+def test_torch_in_torch_out():
+    torch = pytest.importorskip("torch")
+    Q = torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
+    result = dcra.solve(Problem(quadratic=Q), seed=0)
+    assert isinstance(result.x, torch.Tensor)
+    assert result.fun == -2.0
+
+
+def test_repr_names_the_quadratic():
+    assert "quadratic" in repr(Problem(quadratic=np.eye(3)))
+
+
+@pytest.mark.parametrize("n", [1, 30])
+def test_nothing_to_decide(n):
+    result = dcra.solve(Problem(quadratic=np.zeros((n, n))), starts=2, seed=0)
+    assert result.fun == 0.0
+    assert -1e-6 * n <= result.lower_bound <= 0.0
+
+
+def test_a_time_limit_and_a_target():
+    rng = np.random.default_rng(0)
+    problem = Problem(quadratic=sparse.random_array((300, 300), density=0.02, rng=rng))
+    known = dcra.solve(problem, starts=2, seed=0).fun
+    clock = iter(np.arange(0.0, 1e6, 0.01))
+    from dcra.portfolio import Limits, Search, run
+    from dcra.quadratic_auto import plan_for
+
+    compiled = compile_problem(problem)
+    search = Search(compiled, Limits(time_limit=5.0, clock=lambda: float(next(clock))), 0, 0.0)
+    result = run(search, plan_for(compiled, 5.0), "auto")
+    assert result.status in ("time_limit", "optimal")
+    assert result.seconds <= 5.1
+    assert dcra.solve(problem, target=known, seed=0, starts=50).status in ("target", "optimal")

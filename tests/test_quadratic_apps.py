@@ -1,0 +1,216 @@
+"""Max-Cut, QUBO, Ising models, assignment, and bounds by the semidefinite relaxation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import dcra
+from dcra.apps.qap import SwapTabu, assignment_cost, qap, qap_problem
+from dcra.apps.quadratic import ising, maxcut, qubo
+from dcra.baselines.sdp_rounding import SdpRounding
+from dcra.compiled import compile_problem
+from dcra.engines.base import Starts
+from dcra.problem import Problem, Term
+from dcra.sdp import Relaxation, SdpStage
+from dcra.sdp_mixed import MixedStage
+
+EDGES = [(0, 1, 2.0), (1, 2, 3.0), (2, 0, 4.0), (2, 3, 1.0)]
+
+
+def weights(edges, n=4):
+    W = np.zeros((n, n))
+    for i, j, w in edges:
+        W[i, j] = W[j, i] = w
+    return W
+
+
+def test_a_graph_in_all_its_forms():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from([("a", "b", 2.0), ("b", "c", 3.0), ("c", "a", 4.0), ("c", "d", 1.0)])
+    W = weights(EDGES)
+    forms = [EDGES, W, np.triu(W), sparse.csr_array(W), graph]
+    cuts = [maxcut(form, seed=0) for form in forms]
+    assert [cut.weight for cut in cuts] == [8.0] * 5
+    assert all(cut.upper_bound == 8.0 for cut in cuts)
+    up, down = cuts[-1].sides
+    assert sorted(up + down) == ["a", "b", "c", "d"]
+    assert "cut 8" in str(cuts[0])
+
+
+@pytest.mark.parametrize(
+    ("graph", "match"),
+    [
+        ([(0, 0)], "no edge from a node to itself; node 0 has one"),
+        ([(0, 1), (1, 0)], "each edge once"),
+        ([(0, -1)], "nodes 0, 1, ...; got -1"),
+        ([(0, 1, np.inf)], "finite weights"),
+        ([], "at least one edge"),
+        (sparse.csr_array((2, 3)), "square matrix; got shape"),
+        (np.array([[0, 1], [2, 0]]), "its two triangles differ"),
+        (np.eye(2), "its diagonal is not zero"),
+    ],
+)
+def test_bad_graphs(graph, match):
+    with pytest.raises(ValueError, match=match):
+        maxcut(graph)
+
+
+def test_graphs_of_another_kind():
+    with pytest.raises(TypeError, match="networkx graph, a matrix, or edges"):
+        maxcut(5)
+    networkx = pytest.importorskip("networkx")
+    with pytest.raises(ValueError, match="undirected"):
+        maxcut(networkx.DiGraph([(0, 1)]))
+
+
+def test_qubo_and_ising():
+    assert qubo({(0, 0): -1.0, (0, 1): 3.0, (1, 1): -2.0}, seed=0).fun == -2.0
+    assert qubo(np.array([[-1, 3], [0, -2]]), constant=5.0, seed=0).fun == 3.0
+    assert ising({0: 1.0, 2: -1.0}, {(0, 1): -1.0}, seed=0).fun == -3.0
+    assert ising(None, np.array([[0.0, 1.0], [0.0, 0.0]]), seed=0).fun == -1.0
+    with pytest.raises(ValueError, match="at least one entry"):
+        qubo({})
+
+
+def brute_force(F, D):
+    return min(assignment_cost(F, D, np.array(p)) for p in itertools.permutations(range(len(F))))
+
+
+@pytest.mark.parametrize("method", ["auto", "anneal"])
+def test_assignments_against_brute_force(method):
+    rng = np.random.default_rng(0)
+    F, D = rng.integers(-2, 9, (2, 6, 6)).astype(float)
+    answer = qap(F, D, method=method, starts=4, seed=0)
+    assert sorted(answer.permutation) == list(range(6))
+    assert answer.cost == pytest.approx(brute_force(F, D))
+    assert answer.cost == pytest.approx(assignment_cost(F, D, answer.permutation))
+
+
+def test_assignment_as_a_problem():
+    rng = np.random.default_rng(1)
+    F, D = rng.integers(0, 9, (2, 3, 3)).astype(float)
+    problem = qap_problem(F, D)
+    points = np.array(list(itertools.product((0.0, 1.0), repeat=9)))
+    assert problem.objective(points).min() == pytest.approx(brute_force(F, D))
+
+
+def test_large_assignments_are_known_by_products(monkeypatch):
+    monkeypatch.setattr("dcra.apps.qap.MOST_ENTRIES", 10)
+    rng = np.random.default_rng(2)
+    F, D = rng.integers(0, 9, (2, 5, 5)).astype(float)
+    free = qap_problem(F, D)
+    monkeypatch.undo()
+    X = rng.integers(0, 2, (6, 25)).astype(float)
+    np.testing.assert_allclose(free.objective(X), qap_problem(F, D).objective(X))
+    assert qap(F, D, starts=2, seed=0).cost == pytest.approx(brute_force(F, D))
+
+
+def test_swaps_without_compiled_loops():
+    rng = np.random.default_rng(3)
+    F, D = rng.integers(0, 9, (2, 6, 6)).astype(float)
+    result = dcra.solve(qap_problem(F, D), method=SwapTabu(F, D, loops=False), starts=20, seed=0)
+    assert result.fun == pytest.approx(brute_force(F, D))
+
+
+@pytest.mark.parametrize(
+    ("F", "D", "match"),
+    [
+        (np.ones((2, 3)), np.eye(2), "`flow` must be a square matrix"),
+        (np.eye(2), np.eye(3), "must have one shape"),
+        (np.eye(2), np.array([[0, np.nan], [0, 0]]), "`distance` must be finite"),
+    ],
+)
+def test_bad_assignment_data(F, D, match):
+    with pytest.raises(ValueError, match=match):
+        qap(F, D)
+
+
+def random_graph(n, seed, density=0.5):
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.random((n, n)) < density, 1).astype(float)
+    return W + W.T
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+@pytest.mark.parametrize("fields", [False, True])
+def test_bounds_hold_and_are_close(seed, domain, fields):
+    rng = np.random.default_rng(seed)
+    Q = rng.standard_normal((12, 12))
+    c = 2 * rng.standard_normal(12) if fields else None
+    problem = Problem(quadratic=Q, linear=c, domain=domain)
+    low = -1.0 if domain == "spin" else 0.0
+    least = problem.objective(np.array(list(itertools.product((low, 1.0), repeat=12)))).min()
+    compiled = compile_problem(problem)
+    stage = SdpStage(compiled)
+    trivial = stage.bound
+    while not stage.done:
+        stage.advance(10_000)
+    assert trivial < stage.bound <= least + 1e-9
+    assert stage.bound >= least - 0.25 * abs(least)
+    relaxed = compiled.value_scale * stage.relaxation.value() + compiled.offset
+    assert stage.bound == pytest.approx(relaxed, rel=0.01)
+
+
+def test_bounds_prove_easy_cuts():
+    grid = [(6 * i + j, 6 * i + j + 1) for i in range(6) for j in range(5)]
+    grid += [(6 * i + j, 6 * i + j + 6) for i in range(5) for j in range(6)]
+    cut = maxcut(grid, starts=4, seed=0)  # bipartite: cut whole, and the relaxation knows it
+    assert cut.weight == cut.upper_bound == 60.0
+    assert cut.result.status == "optimal"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_planes_keep_their_promise(seed):
+    W = random_graph(14, seed)
+    row, col = np.nonzero(np.triu(W))
+    from dcra.apps.quadratic import cut_problem
+
+    compiled = compile_problem(cut_problem(14, row, col, np.ones(row.size)))
+    state = SdpRounding(planes=4000, tol=1e-9).start(compiled, Starts(0, 0, 1))
+    while not state.done:
+        state.advance(100_000)
+    cuts = -compiled.problem.objective(state.cuts(np.random.default_rng(0)))
+    relaxed = -(compiled.value_scale * state.relaxation.value() + compiled.offset)
+    assert np.mean(cuts) >= 0.878 * relaxed - 3 * np.std(cuts) / np.sqrt(cuts.size)
+    best = maxcut(W, seed=0).weight
+    assert relaxed >= best - 1e-6
+    assert np.max(cuts) >= 0.878 * best
+
+
+def test_rounding_is_a_method():
+    W = random_graph(20, 0)
+    result = maxcut(W, method="sdp-rounding", starts=2, seed=0).result
+    assert result.method == "sdp-rounding"
+    with pytest.raises(ValueError, match="needs a quadratic objective and nothing else"):
+        dcra.solve(Problem([Term("l1", np.ones((1, 2)), 0.0)]), method="sdp-rounding")
+
+
+def test_the_relaxation_does_not_depend_on_how_it_is_cut_up():
+    compiled = compile_problem(Problem(quadratic=random_graph(20, 1), linear=np.ones(20)))
+    one, two = Relaxation(compiled.couplings), Relaxation(compiled.couplings)
+    while one.passes < 5:
+        one.advance(1)
+    while two.passes < 5:
+        two.advance(10**9)
+    np.testing.assert_array_equal(one.V, two.V)
+
+
+@pytest.mark.parametrize("loss", ["l1", "squared", "hinge", "huber", "logistic"])
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+def test_bounds_hold_with_losses_beside(loss, domain):
+    rng = np.random.default_rng(1)
+    A, b = rng.standard_normal((8, 10)), rng.standard_normal(8)
+    weight = rng.random(8) * (rng.random(8) < 0.8)
+    problem = Problem([Term(loss, A, b, weight)], quadratic=rng.standard_normal((10, 10)), domain=domain)
+    low = -1.0 if domain == "spin" else 0.0
+    least = problem.objective(np.array(list(itertools.product((low, 1.0), repeat=10)))).min()
+    stage = MixedStage(compile_problem(problem))
+    trivial = stage.bound
+    while not stage.done:
+        stage.advance(10_000)
+    assert trivial < stage.bound <= least + 1e-9
+    assert stage.bound >= least - 0.25 * abs(least) - 0.5
