@@ -45,7 +45,9 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "table": lambda compiled: (
         "" if compiled.tabulated else "losses known to the compiled loops and A on the host"
     ),
-    "losses alone": lambda compiled: "" if compiled.quadratic is None else "no quadratic term",
+    "losses alone": lambda compiled: (
+        "" if compiled.quadratic is None else "a problem without a quadratic term"
+    ),
     "quadratic": lambda compiled: (
         ""
         if compiled.tabulated and compiled.quadratic is not None and not compiled.pieces
