@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 UNIT = 0.6
 """The unit of temperature as a share of what the couplings of a spin add up to when all signs are random."""
 
+MOST_WORK = 2_000_000
+"""Entries touched by one call: the end of a short run says nothing about how long the next may pause."""
+
 REFRESH = 256
 """Chunks of work between two exact computations of fields that are not whole numbers."""
 
@@ -120,7 +123,7 @@ class FieldState(State):
     def advance(self, work: int) -> None:
         if self.done:
             return
-        finished = self.search(work)
+        finished = self.search(min(work, MOST_WORK))
         self.out[self.current] = self.best
         self.chunks += 1
         if finished:
