@@ -53,8 +53,8 @@ def hamming_distances(queries: Host, database: Host) -> Host:
     return total
 
 
-def check_packed(name: str, codes: Any) -> Host:
-    codes = np.asarray(codes)
+def check_packed(name: str, given: Any) -> Host:
+    codes: Host = np.asarray(given)
     if codes.ndim != 2 or codes.dtype != np.uint8:
         raise TypeError(
             f"`{name}` must be packed codes, uint8 of shape (n, bytes); got {codes.dtype} of shape "
