@@ -101,7 +101,7 @@ def test_solve_draws_the_line_while_it_waits(screen, monkeypatch, rng):
         done = False
 
         def advance(self, work: int) -> None:
-            self.done = drawn.wait(100)
+            self.done = drawn.wait(0.01)
 
         def candidates(self) -> Any:
             return np.ones((1, 6))

@@ -20,18 +20,18 @@ from dcra.engines.sweep import initial_points
 from dcra.enumeration import spins_of
 from dcra.problem import DOMAINS, Problem, Term
 from dcra.result import Result, Status
-from dcra.schedule import natural_units, units_at
+from dcra.schedule import ANSWER_SHARE, natural_units, units_at
 
 CHUNK = 256
 """Right-hand sides that one array sweep carries."""
 
 SWEEPS, ARRAY_STARTS = 60, 4
-BUDGET = 3_000_000_000
+BUDGET = 4_000_000_000
 """Entries of A touched for all right-hand sides together, when nothing else is asked for."""
 
 MIN_PASSES, FEW_PASSES, MAX_PASSES = 20, 16, 300
 STARTS = 16
-HOT = 0.6
+HOT = 0.75
 GRAIN = 16
 """Groups of right-hand sides that a thread takes at a time."""
 
@@ -211,12 +211,12 @@ def _typical(many: Many) -> Compiled:
 
 
 def _temperature(many: Many) -> float:
-    """The unit of temperature: what a flip changes at random points of some right-hand sides."""
+    """The unit of temperature: what a flip changes near good answers to some right-hand sides, as a guess."""
     rng = np.random.default_rng(0)
     rows = rng.choice(len(many.B), min(16, len(many.B)), replace=False)
     signs = np.where(rng.random((rows.size, many.compiled.n)) < 0.5, -1.0, 1.0)
     Z = many.compiled.pieces[0].operator.apply(from_numpy(signs, many.compiled.like))
-    return units_at(many.compiled, to_numpy(Z) - many.B[rows]).rho
+    return units_at(many.compiled, ANSWER_SHARE * (to_numpy(Z) - many.B[rows])).rho
 
 
 def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> tuple[Array, Array]:

@@ -59,10 +59,10 @@ def test_files_are_read(study, tmp_path):
     ("text", "message"),
     [
         ("", "the file is empty"),
-        ("2\n1 2\n", "line 1 must hold the numbers of rows and variables"),
-        ("2 2\n1 2 3\n", "line 1 announces 2 rows; found 1"),
-        ("# x\n1 2\n1 2\n", "line 3 must hold 2 coefficients and a right-hand side; got 2"),
-        ("1 2\n1 x 3\n", "line 2 must hold integers"),
+        ("2\n1 2\n", "line 1: the number of variables is missing"),
+        ("2 2\n1 2 3\n", "line 1 promises 2 rows; the file has 1"),
+        ("# x\n1 2\n1 2\n", "line 3: 2 coefficients and a right-hand side expected; got 2"),
+        ("1 2\n1 x 3\n", "line 2: numbers expected"),
     ],
 )
 def test_damaged_files_are_refused(text, message, tmp_path):
