@@ -26,3 +26,10 @@ def shown(x: Any) -> str:
 
 class SolverUnavailable(ImportError):
     """A method cannot run here: its package is missing or its licence too small. The text says which."""
+
+
+def missing(what: str, package: str, extra: str, error: ImportError) -> str:
+    """Why an optional package cannot be used: it is not there, or it does not load beside what is loaded."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"{what} needs {package}: pip install 'dcra[{extra}]'"
+    return f"{what} needs {package}, which cannot be loaded in this process ({error}); try a new one"

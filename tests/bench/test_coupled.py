@@ -27,7 +27,6 @@ def test_cases_are_named_and_differ(name):
 def rows_of(study, cases):
     rows = []
     for case in cases:
-        study.warm(case.method)
         row = study.run(case)
         rows.append(
             {**row, "instance": case.instance, "method": case.method, "seed": 0, "budget": case.budget}

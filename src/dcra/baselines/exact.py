@@ -21,7 +21,7 @@ from dcra.baselines.linear_model import MixedModel, mixed_model
 from dcra.certificate import rounded_up
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
-from dcra.messages import SolverUnavailable
+from dcra.messages import SolverUnavailable, missing
 from dcra.portfolio import Outcome, Search, Task
 from dcra.result import Status
 
@@ -103,9 +103,7 @@ class Exact(Engine):
             return import_module(self.package)
         except ImportError as error:
             name = self.package.partition(".")[0]
-            raise SolverUnavailable(
-                f"method {self.name!r} needs {name}: pip install 'dcra[{self.name}]'"
-            ) from error
+            raise SolverUnavailable(missing(f"method {self.name!r}", name, self.name, error)) from error
 
     @abstractmethod
     def solve(self, model: MixedModel, order: Order) -> Answer:

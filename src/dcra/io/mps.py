@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dcra.messages import missing
 from dcra.problem import Problem
 
 SHOWN = 3
@@ -44,7 +45,7 @@ def _model(path: Path) -> Any:
     try:
         import highspy
     except ImportError as error:
-        raise ImportError("reading model files needs highspy: pip install 'dcra[mps]'") from error
+        raise ImportError(missing("reading model files", "highspy", "mps", error)) from error
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     if solver.readModel(str(path)) == highspy.HighsStatus.kError:
