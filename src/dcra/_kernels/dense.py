@@ -14,7 +14,7 @@ from .rows import (
     sharp_value,
     table_grad,
 )
-from .store import CAPPED, LOGISTIC
+from .store import CAPPED, LOGISTIC, TABLE
 
 
 def grad(A, j, z, rows):
@@ -39,6 +39,15 @@ def shift(A, j, dx, z):
     a = A.cols[j]
     for i in range(z.size):
         z[i] += dx * a[i]
+
+
+def move_grad(A, j, dx, k, z, rows):
+    g = z.dtype.type(0)
+    for t in range(rows.kind.size):
+        lo, hi = rows.start[t], rows.start[t + 1]
+        a, c, w = A.cols[j, lo:hi], A.cols[k, lo:hi], rows.weight[lo:hi]
+        g += _term_move_grad(rows.kind[t], rows.table[t], a, dx, c, z[lo:hi], w)
+    return g
 
 
 def length(A, j):
@@ -67,6 +76,21 @@ def _term_grad(kind, p, a, z, w):
         for i in range(z.size):
             g += weigh(w, i, a[i] * table_grad(z[i], slope, e, lo, hi))
     return g
+
+
+@inline
+def _term_move_grad(kind, p, a, dx, c, z, w):
+    g = z.dtype.type(0)
+    slope, e, lo, hi = p[0], p[2], p[3], p[4]
+    if kind == TABLE and e == 0:
+        for i in range(z.size):
+            u = z[i] + dx * a[i]
+            z[i] = u
+            g += weigh(w, i, c[i] * clip(u * slope, lo, hi))
+        return g
+    for i in range(z.size):
+        z[i] += dx * a[i]
+    return _term_grad(kind, p, c, z, w)
 
 
 @inline

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .column import grad, length, shift
+from .column import grad, length, move_grad, shift
 from .jit import inline, kernel
 from .rng import shuffle
 
@@ -44,30 +44,39 @@ def sweep(model, x, z, columns, blocks, rest, rng, rho, first, last, total, kapp
 
 @inline
 def _pass(model, x, z, columns, blocks, rest, rng, rho, kappa, patience):
+    """Every column once. The move of one and the gradient of the next are one loop over the rows."""
     work, width = 0, -(-columns.size // blocks.size)
+    moved, dx = -1, x.dtype.type(0)  # the column whose move z has not seen yet
     shuffle(rng, blocks)
     for q in blocks:
         for p in range(q * width, min(columns.size, (q + 1) * width)):
             j = columns[p]
             if rest[j] > 0:
                 rest[j] -= 1
+                continue
+            if moved >= 0:
+                g = move_grad(model.A, moved, dx, j, z, model.rows)
+                work += length(model.A, moved)
             else:
-                work += _update(model, x, z, rest, j, rho, kappa, patience)
+                g = grad(model.A, j, z, model.rows)
+            work += length(model.A, j)
+            dx = _step(model, x, rest, j, g, rho, kappa, patience)
+            moved = j if dx != 0 else -1
+    if moved >= 0:
+        shift(model.A, moved, dx, z)
+        work += length(model.A, moved)
     return work
 
 
 @inline
-def _update(model, x, z, rest, j, rho, kappa, patience):
-    old, size = x[j], length(model.A, j)
-    g = grad(model.A, j, z, model.rows) + model.c[j] - 2.0 * rho * old
-    target = old - g / (kappa * _curvature(model, j))
+def _step(model, x, rest, j, g, rho, kappa, patience):
+    """Minimise the majoriser in x_j; what x_j changed by."""
+    old = x[j]
+    target = old - (g + model.c[j] - 2.0 * rho * old) / (kappa * _curvature(model, j))
     x[j] = min(max(target, -1.0), 1.0)
-    if x[j] != old:
-        shift(model.A, j, x[j] - old, z)
-        return size + size
-    if abs(old) == 1:
+    if x[j] == old and abs(old) == 1:
         rest[j] = np.int64(min(patience * (abs(target) - 1.0), 64.0))
-    return size
+    return x[j] - old
 
 
 @inline
