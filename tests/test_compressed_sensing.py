@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -222,3 +223,22 @@ def test_the_example_finds_the_active_devices(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [str(script), *words])
     runpy.run_path(str(script), run_name="__main__")
     assert "0 missed, 0 false alarms" in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_every_later_stage(monkeypatch):
+    """After Ctrl-C in one stage, the others get no time, and the answer says why it ended."""
+    module = sys.modules["dcra.apps.compressed_sensing.recover"]
+    solve, limits = module.solve, []
+
+    def interrupted(problem, **options):
+        limits.append(options["time_limit"])
+        result = solve(problem, **options)
+        return replace(result, status=Status.INTERRUPTED) if len(limits) == 1 else result
+
+    monkeypatch.setattr(module, "solve", interrupted)
+    A, y, _ = instance(200, alpha=0.15, rho=0.5, seed=0)
+    found = recover(A, y, seed=0)
+    assert found.status is Status.INTERRUPTED
+    assert limits[0] is None
+    assert all(limit <= 1e-3 for limit in limits[1:])
+    assert found.x.shape == (200,)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -109,6 +110,7 @@ class Session:
     begun: float
     seed: int
     n_jobs: int | None
+    interrupted: threading.Event = field(default_factory=threading.Event)
 
     def recover(self, y: Host, known: Host | None) -> Recovery:
         """One signal; `known` is a point that is believed to match."""
@@ -198,6 +200,8 @@ class Attempt:
         """A match is the best there is, unless ones cost something."""
         if matched:
             return Status.OPTIMAL if self.lam == 0 else Status.TARGET
+        if self.session.interrupted.is_set():
+            return Status.INTERRUPTED
         assert self.result is not None
         return self.result.status
 
@@ -207,7 +211,7 @@ class Attempt:
 
     @property
     def _seconds_left(self) -> float | None:
-        limit = self.asked.time_limit
+        limit = 0.0 if self.session.interrupted.is_set() else self.asked.time_limit
         return None if limit is None else max(limit - (time.perf_counter() - self.session.begun), 1e-3)
 
     def _objective(self) -> Problem:
@@ -277,6 +281,10 @@ class Attempt:
             x0=x0,
             n_jobs=self.session.n_jobs,
         )
+        if self.result.status is Status.INTERRUPTED:
+            self.session.interrupted.set()
         self.starts += self.result.n_starts
-        self.x = np.asarray(to_numpy(self.result.x), np.float64)
-        return self.x
+        x = np.asarray(to_numpy(self.result.x), np.float64)
+        if self.x is None or problem is not self.exact or self.result.fun <= self.exact.objective(self.x):
+            self.x = x
+        return x
