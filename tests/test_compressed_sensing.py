@@ -165,11 +165,12 @@ def test_float32_measurements_are_matched_up_to_their_rounding():
 
 
 def test_smallest_problems():
-    assert recover([[2.0]], [2.0], seed=0).x.tolist() == [1.0]
-    assert recover([[2.0]], [0.0], seed=0).x.tolist() == [0.0]
+    assert recover([[2.0, 1.0]], [2.0], seed=0).x.tolist() == [1.0, 0.0]
     assert recover([[1.0, 2.0, 4.0, 8.0]], [10.0], seed=0).x.tolist() == [0.0, 1.0, 0.0, 1.0]
-    A, y, x = instance(1, 1.0, 1.0, seed=0)
-    assert recover(A, y, seed=0).x.tolist() == x.tolist() == [1.0]
+    A, y, x = instance(2, 1.0, 1.0, seed=0)
+    assert recover(A, y, seed=0).x.tolist() == x.tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match=r"`A` must have at least two columns.*got shape \(3, 1\). Did you"):
+        recover(np.ones((3, 1)), np.ones(3))
 
 
 def test_printing():

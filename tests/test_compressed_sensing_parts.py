@@ -55,13 +55,13 @@ def test_instances():
     np.testing.assert_array_equal(again.A, A)
     noisy = instance(400, 0.5, 0.25, mu=10, noise=0.1, seed=1)
     assert np.std(noisy.y - y) == pytest.approx(0.1, rel=0.2)
-    assert instance(1, 0.1, 1.0).A.shape == (1, 1)
+    assert instance(2, 0.1, 1.0).A.shape == (1, 2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ((0, 0.5, 0.5), "`N` must be an integer of at least 1; got 0"),
+        ((1, 0.5, 0.5), "`N` must be an integer of at least 2; got 1"),
         ((10, 0.0, 0.5), r"`alpha` must lie in \(0, 1\]; got 0.0"),
         ((10, 1.5, 0.5), r"`alpha` must lie in \(0, 1\]; got 1.5"),
         ((10, 0.5, 0.0), r"`rho` must lie in \(0, 1\]; got 0.0"),

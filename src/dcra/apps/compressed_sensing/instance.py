@@ -43,8 +43,8 @@ def instance(
     >>> A.shape, bool((A @ x == y).all())
     ((60, 100), True)
     """
-    if isinstance(N, bool) or not isinstance(N, int | np.integer) or N < 1:
-        raise ValueError(f"`N` must be an integer of at least 1; got {N!r}")
+    if isinstance(N, bool) or not isinstance(N, int | np.integer) or N < 2:
+        raise ValueError(f"`N` must be an integer of at least 2; got {N!r}")
     for name, value in (("alpha", alpha), ("rho", rho)):
         if not 0 < value <= 1:
             raise ValueError(f"`{name}` must lie in (0, 1]; got {value!r}")

@@ -39,6 +39,11 @@ def check(
 ) -> Asked:
     """The arguments of `recover`, or an error that says what is wrong with them."""
     operator = as_operator(A)
+    if operator.shape[1] < 2:
+        raise ValueError(
+            f"`A` must have at least two columns, one for each unknown; got shape {operator.shape}. "
+            "Did you mean `A.T`?"
+        )
     rows = _measurements(y, operator.shape)
     if operator.magnitude == 0:
         raise ValueError("`A` must not be all zero: y then says nothing about x")
