@@ -204,7 +204,8 @@ def minimize_batch(
     time_limit : float, optional
         Seconds for all of them.
     starts : int, optional
-        Starts of each right-hand side; by default 4, or 1 where there are very many.
+        Starts of each right-hand side; by default as many, up to 16, as a fixed amount of work allows, and 32
+        where they are solved one after another.
     seed, n_jobs
         As in `solve`. The answers depend on the seed alone, whatever `n_jobs` is.
 

@@ -6,7 +6,6 @@ Pure quadratics use the loops of `_kernels.ising`; with losses beside, those of 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,9 @@ import numpy as np
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense
 from dcra.compiled import Compiled
-from dcra.engines.base import Host, Starts, State
+from dcra.engines.base import Host, Starts
 from dcra.fields import Couplings, thresholds
+from dcra.polish.points import InTurn, initial_spins
 from dcra.schedule import units_at
 
 if TYPE_CHECKING:
@@ -55,12 +55,11 @@ def _random_residual(compiled: Compiled) -> Host:
     return to_numpy(compiled.residual(from_numpy(signs, compiled.like)))
 
 
-class FieldState(State):
+class FieldState(InTurn):
     """Compiled local search, one start after another; s, g and score belong to the current one."""
 
     def __init__(self, compiled: Compiled, starts: Starts) -> None:
         from dcra._kernels import ising, mixed
-        from dcra.polish.points import initial_spins
 
         self.compiled, self.starts = compiled, starts
         self.couplings = compiled.couplings
@@ -69,9 +68,7 @@ class FieldState(State):
         self.dtype = np.dtype(np.float64) if compiled.pieces else self.couplings.dtype
         self.out = initial_spins(compiled, starts)
         self.score = np.zeros(3)
-        self.current, self.chunks = -1, 0
-        self._steps, self._work = 0, 0.0
-        self._best_value = inf
+        self.chunks = 0
         self._next_start()
 
     def _next_start(self) -> None:
@@ -112,14 +109,6 @@ class FieldState(State):
         """A gain below this is rounding."""
         return 0.0 if self.couplings.exact and self.tables is None else 1e-12 * abs(self.score[0])
 
-    @abstractmethod
-    def prepare(self) -> None:
-        """Set up what the search keeps besides the point."""
-
-    @abstractmethod
-    def search(self, work: int) -> bool:
-        """Go on for about `work` entries; True when this start is finished. `self.best` holds its answer."""
-
     def advance(self, work: int) -> None:
         if self.done:
             return
@@ -133,25 +122,6 @@ class FieldState(State):
             best = self.score[1]
             self.place(self.s)
             self.score[1] = best
-
-    @property
-    def done(self) -> bool:
-        return self.current >= self.starts.count
-
-    @property
-    def steps(self) -> int:
-        return self._steps
-
-    @property
-    def work(self) -> float:
-        return self._work
-
-    def estimate(self) -> float | None:
-        compiled = self.compiled
-        return compiled.value_scale * self._best_value + compiled.offset if self.done else None
-
-    def candidates(self) -> Host:
-        return self.out
 
 
 class FieldFlipState(FieldState):

@@ -23,7 +23,46 @@ def initial_spins(compiled: Compiled, starts: Starts) -> Host:
     return np.where(np.stack(draws) < 0.5, -1.0, 1.0)
 
 
-class PointState(State):
+class InTurn(State):
+    """Local search, one start after another: `current` is at work, `out` holds the answers so far."""
+
+    compiled: Compiled
+    starts: Starts
+    out: Host
+    current = -1
+    _steps = 0
+    _work = 0.0
+    _best_value = inf
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set up what the search keeps besides the point."""
+
+    @abstractmethod
+    def search(self, work: int) -> bool:
+        """Go on for about `work` entries; True when this start is finished. `self.best` holds its answer."""
+
+    @property
+    def done(self) -> bool:
+        return self.current >= self.starts.count
+
+    @property
+    def steps(self) -> int:
+        return self._steps
+
+    @property
+    def work(self) -> float:
+        return self._work
+
+    def estimate(self) -> float | None:
+        compiled = self.compiled
+        return compiled.value_scale * self._best_value + compiled.offset if self.done else None
+
+    def candidates(self) -> Host:
+        return self.out
+
+
+class PointState(InTurn):
     """Compiled local search, one start after another; x, z = Ax - b and score belong to the current one."""
 
     def __init__(self, compiled: Compiled, starts: Starts, dtype: Any = np.float32) -> None:
@@ -33,10 +72,6 @@ class PointState(State):
         self.out = initial_spins(compiled, starts)
         self.z = np.empty_like(self.b)
         self.score = np.zeros(3)
-        self.current = -1
-        self._steps = 0
-        self._work = 0.0
-        self._best_value = inf
         self._next_start()
 
     def _next_start(self) -> None:
@@ -57,14 +92,6 @@ class PointState(State):
         measure(self.model, self.x, self.z, self.score)
         self._work += 1.0 * self.compiled.work_per_pass
 
-    @abstractmethod
-    def prepare(self) -> None:
-        """Set up what the search keeps besides the point."""
-
-    @abstractmethod
-    def search(self, work: int) -> bool:
-        """Go on for about `work` entries; True when this start is finished. `self.best` holds its answer."""
-
     def advance(self, work: int) -> None:
         if self.done:
             return
@@ -73,22 +100,3 @@ class PointState(State):
         if finished:
             self._best_value = min(self._best_value, float(self.score[2]))
             self._next_start()
-
-    @property
-    def done(self) -> bool:
-        return self.current >= self.starts.count
-
-    @property
-    def steps(self) -> int:
-        return self._steps
-
-    @property
-    def work(self) -> float:
-        return self._work
-
-    def estimate(self) -> float | None:
-        compiled = self.compiled
-        return compiled.value_scale * self._best_value + compiled.offset if self.done else None
-
-    def candidates(self) -> Host:
-        return self.out
