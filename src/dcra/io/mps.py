@@ -46,7 +46,7 @@ def _model(path: Path) -> Any:
         import highspy
     except ImportError as error:
         raise ImportError(missing("reading model files", "highspy", "mps", error)) from error
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver: Any = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     if solver.readModel(str(path)) == highspy.HighsStatus.kError:
         raise ValueError("not a model that HiGHS can read")
