@@ -16,7 +16,7 @@ from rich.console import Console
 import dcra
 from dcra import display
 from dcra.engines import Engine, Starts, State
-from dcra.portfolio import Limits
+from dcra.search import Limits
 
 
 def search(seconds: float = 2.0, fun: float = 8.0, bound: float = 6.0, **limits: Any) -> Any:

@@ -17,10 +17,12 @@ from scipy import sparse
 
 import dcra
 from dcra.compiled import compile_problem
+from dcra.driver import run
 from dcra.engines import DCRA, Engine, State, Sweep
 from dcra.methods import METHODS
-from dcra.portfolio import CALLBACK_INTERVAL, Limits, Repeat, Search, run
+from dcra.plans import Repeat
 from dcra.result import Progress
+from dcra.search import CALLBACK_INTERVAL, Limits, Search
 
 NAMES = ("auto", "sweep", "dcra", "dcra-paper", "flip", "anneal", "tabu")
 SEARCHES = [name for name in NAMES if name in METHODS]

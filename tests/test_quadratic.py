@@ -221,8 +221,9 @@ def test_a_time_limit_and_a_target():
     problem = Problem(quadratic=sparse.random_array((300, 300), density=0.02, rng=rng))
     known = dcra.solve(problem, starts=2, seed=0).fun
     clock = iter(np.arange(0.0, 1e6, 0.01))
-    from dcra.portfolio import Limits, Search, run
+    from dcra.driver import run
     from dcra.quadratic_auto import plan_for
+    from dcra.search import Limits, Search
 
     compiled = compile_problem(problem)
     search = Search(compiled, Limits(time_limit=5.0, clock=lambda: float(next(clock))), 0, 0.0)

@@ -14,13 +14,15 @@ import numpy as np
 from dcra._array import Array, from_numpy
 from dcra._kernels import loading
 from dcra.compiled import compile_problem
+from dcra.driver import run
 from dcra.engines.base import Engine, Host
 from dcra.enumeration import trivial
 from dcra.losses import Loss
 from dcra.methods import resolve
-from dcra.portfolio import Limits, Search, default_jobs, one_blas_thread, run
 from dcra.problem import Problem, Term
 from dcra.result import BatchResult, Progress, Result, Status
+from dcra.search import Limits, Search
+from dcra.threads import default_jobs, one_blas_thread
 from dcra.warming import after_short_call
 
 

@@ -17,9 +17,10 @@ from dcra.engines.base import State
 from dcra.engines.polished import Polished, PolishedState
 from dcra.engines.sweep import CoordinateState, Sweep
 from dcra.enumeration import enumerable
+from dcra.plans import Exhaust, Outcome, Plan, Repeat, Task, next_starts
 from dcra.polish.anneal import Anneal, AnnealState
-from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_starts
 from dcra.schedule import Units, natural_units, units_at
+from dcra.search import Search
 
 FIRST_GRANT = 64
 """Passes over A granted to the first descent of a timed search."""

@@ -22,13 +22,14 @@ from dcra.certificate import rounded_up
 from dcra.compiled import Compiled
 from dcra.constraints import Constraints, Host
 from dcra.engines.base import Engine, Starts, State
-from dcra.enumeration import SEGMENTS, spins_of
+from dcra.feasible import EnumerateFeasible, on_host
 from dcra.meeting import meet_beside
 from dcra.penalties import Penalties
+from dcra.plans import Exhaust, Outcome, Plan, Task
 from dcra.polish.swap import TRIES, Swap
-from dcra.portfolio import Outcome, Plan, Search, Task
 from dcra.repair import Repair
 from dcra.result import Status
+from dcra.search import Search
 
 SWAP_SHARE = 0.5
 """Work of the swaps after a descent, in units of the descent's own."""
@@ -43,7 +44,6 @@ BRANCH_SHARE = 0.5
 
 MAX_POINTS = 1 << 22
 MAX_WORK = 4_000_000_000
-CHUNK = 4096
 
 
 @dataclass
@@ -95,11 +95,6 @@ class ConstrainedSearch(Search):
         self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))
 
 
-def on_host(compiled: Compiled, spins: Host) -> Host:
-    """Points of the problem's domain, in float64 on the host."""
-    return spins if compiled.problem.domain == "spin" else (spins + 1) / 2
-
-
 def constrained_plan(
     search: ConstrainedSearch, label: str, make_plan: Callable[[Compiled, float | None], Plan]
 ) -> Plan:
@@ -107,7 +102,7 @@ def constrained_plan(
     seconds = None if search.limits.time_limit is None else search.seconds_left
     compiled = search.relaxation
     if label == "enumerate" or (label == "auto" and countable(compiled, seconds)):
-        return ExhaustFeasible()
+        return Exhaust(EnumerateFeasible())
     if label == "meet":
         return make_plan(search.compiled, seconds)
     make = search_plan if label == "auto" else make_plan
@@ -288,64 +283,3 @@ def rises(compiled: Compiled, spins: Host) -> Host:
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     slopes = to_numpy(compiled.pull(compiled.slopes(z, 0.1 * size or 1.0)))
     return np.asarray(-2.0 * spins * slopes, np.float64)
-
-
-class ExhaustFeasible:
-    """Every point of the domain, once."""
-
-    exact = True
-    alone = False
-
-    def __init__(self) -> None:
-        self.segment = 0
-
-    def next(self, search: Search) -> Task | None:
-        if self.segment == SEGMENTS:
-            return None
-        self.segment += 1
-        return Task(EnumerateFeasible(), Starts(search.seed, self.segment - 1, 1))
-
-    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        """Nothing to learn: every point is visited."""
-
-
-@dataclass(frozen=True)
-class EnumerateFeasible(Engine):
-    """All feasible points of a segment."""
-
-    name: ClassVar[str] = "enumerate"
-    needs: ClassVar[frozenset[str]] = frozenset({"small"})
-
-    def start(self, compiled: Compiled, starts: Starts) -> State:
-        lo, hi = (2**compiled.n * i // SEGMENTS for i in (starts.first, starts.first + 1))
-        return FeasibleSegment(compiled, lo, hi)
-
-
-class FeasibleSegment(State):
-    """The best feasible point, or else the least violating, among positions lo..hi of the Gray sequence."""
-
-    def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
-        self.compiled, self.position, self.hi = compiled, lo, hi
-        self.best, self.spins = (inf, inf), np.ones(compiled.n)
-
-    def advance(self, work: int) -> None:
-        if self.done:
-            return
-        problem = self.compiled.problem
-        codes = np.arange(self.position, min(self.hi, self.position + CHUNK))
-        spins = spins_of(codes, self.compiled.n)
-        assert problem.constraints is not None
-        violation = problem.constraints.violation(on_host(self.compiled, spins))
-        least = violation == violation.min()
-        values = problem.objective(self.compiled.decode(spins[least]))
-        best = int(np.argmin(values))
-        self.position += codes.size
-        if (violation.min(), values[best]) < self.best:
-            self.best, self.spins = (float(violation.min()), float(values[best])), spins[least][best]
-
-    @property
-    def done(self) -> bool:
-        return self.position >= self.hi
-
-    def candidates(self) -> Host:
-        return self.spins[None]

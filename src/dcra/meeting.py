@@ -8,8 +8,9 @@ from dcra.engines.base import Starts
 from dcra.equations import Equations, equations_of
 from dcra.meet import MAX_VARIABLES, SEGMENTS, Meet, MeetState, seconds_for
 from dcra.near import Near, worthwhile
+from dcra.plans import Outcome, Plan, Repeat, Task
 from dcra.polish.anneal import Anneal
-from dcra.portfolio import Outcome, Plan, Repeat, Search, Task
+from dcra.search import Search
 
 LONGEST = 2.0
 """Seconds of one thread that are worth it when there is no time limit."""

@@ -13,7 +13,7 @@ from dcra.engines.base import Engine
 from dcra.losses import Loss
 from dcra.meeting import MeetPlan, meetable
 from dcra.messages import suggest
-from dcra.portfolio import Exhaust, Once, Plan, Repeat
+from dcra.plans import Exhaust, Once, Plan, Repeat
 
 METHODS: dict[str, str] = {
     "auto": "the best that is to be had in the time given",

@@ -16,7 +16,7 @@ from dcra.quadratic import Quadratic, as_quadratic, lattice_step
 
 if TYPE_CHECKING:
     from dcra.compiled import Compiled
-    from dcra.portfolio import Plan
+    from dcra.plans import Plan
 
 Domain = Literal["spin", "binary"]
 DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}

@@ -15,9 +15,10 @@ from dcra.compiled import Compiled
 from dcra.engines.base import Host, Starts
 from dcra.enumeration import enumerable
 from dcra.gram import Recast
+from dcra.plans import Exhaust, Outcome, Plan, Repeat, Task, next_starts
 from dcra.polish.anneal import Anneal
 from dcra.polish.fields import FieldAnnealState, temperature_unit
-from dcra.portfolio import Exhaust, Outcome, Plan, Repeat, Search, Task, next_starts
+from dcra.search import Search
 
 HOT, GENTLE, COLD = 0.65, 0.35, 0.06
 """First temperatures of a run from a random and from a good point, and the last, in units of `Anneal`."""

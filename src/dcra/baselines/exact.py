@@ -22,8 +22,9 @@ from dcra.certificate import rounded_up
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.messages import SolverUnavailable, missing
-from dcra.portfolio import Outcome, Search, Task
+from dcra.plans import Outcome, Task
 from dcra.result import Status
+from dcra.search import Search
 
 BUILD_PASSES = 40
 """Passes over A that writing out the model costs, about."""

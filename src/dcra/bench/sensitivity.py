@@ -111,8 +111,8 @@ class Sensitivity(Benchmark):
 
     def run(self, case: Case) -> Row:
         from dcra.compiled import compile_problem
-        from dcra.portfolio import one_blas_thread
         from dcra.schedule import natural_units
+        from dcra.threads import one_blas_thread
 
         name, value = study_of(case.method)
         problem = instance(case.instance)

@@ -18,7 +18,7 @@ from dcra.problem import Problem, Term
 if TYPE_CHECKING:
     from dcra._kernels.formula import Formula
     from dcra.compiled import Compiled
-    from dcra.portfolio import Plan
+    from dcra.plans import Plan
 
 Host = NDArray[Any]
 

@@ -27,7 +27,7 @@ from dcra.apps.mimo.search import (
     tree_form,
 )
 from dcra.losses import Loss, SquaredL2, as_loss
-from dcra.portfolio import default_jobs, one_blas_thread
+from dcra.threads import default_jobs, one_blas_thread
 
 Host = NDArray[Any]
 

@@ -1,0 +1,203 @@
+"""The anytime driver: a crew carries out a plan's tasks within the limits of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, isfinite, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcra._array import to_numpy
+from dcra.certificate import DualStage, rounded_up, trivial_bound
+from dcra.compiled import Compiled
+from dcra.crew import Crew, Job, on_interrupt
+from dcra.plans import Outcome, Plan, Task
+from dcra.problem import Problem
+from dcra.result import Result, Status
+from dcra.search import Search
+from dcra.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from dcra.sdp import SdpStage
+    from dcra.sdp_mixed import MixedStage
+
+CHUNK_SECONDS = 0.002
+MAX_CHUNK = 1 << 40
+BOUND_SHARE = 0.1
+"""Share of a time limit that the lower bound may take."""
+
+LEAST_ROUNDS, ROUNDS_PER_START = 5, 3
+"""Rounds of the dual stage when starts are counted: about a tenth of their work."""
+
+SHORTEST_BOUNDED = 0.05
+"""Seconds below which the search takes all the time, and the bound that is free must do."""
+
+SLACK = 1e-5
+"""An estimated objective this much above the best, relatively, is not worth judging."""
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def run(search: Search, plan: Plan, method: str, on_tick: Callable[[Search], None] | None = None) -> Result:
+    """Carry out a plan within the limits of a search."""
+    with one_blas_thread(), on_interrupt(lambda: search.stop(Status.INTERRUPTED)):
+        try:
+            first_answer(search, plan.alone)
+            carry_out(search, plan, on_tick)
+        except KeyboardInterrupt:  # from a callback, or where signals are not ours to handle
+            search.stop(Status.INTERRUPTED)
+        if search.spins is None:
+            search.offer(np.ones(search.compiled.n) if search.fallback is None else search.fallback)
+    if search.status is None:  # a plan also ends where no further task fits into the time left
+        search.status = Status.CONVERGED if search.starts_left <= 0 else Status.TIME_LIMIT
+    return report(search, method)
+
+
+def first_answer(search: Search, alone: bool = False) -> None:
+    """A point after one pass, x = -sign(A'f'(-b) + c), the user's points, and the bound that is free."""
+    compiled = search.compiled
+    problem = compiled.problem
+    begin = search.limits.clock()
+    coupled = 0.0 if problem.quadratic is None else abs(problem.constant)  # the cut of no edges is 0
+    search.tiny = rounding_share(problem) * (abs(float(problem.value_at_ones)) + coupled)
+    z = compiled.residual_at_zero
+    size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
+    g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
+    down = np.where(g > 0, -1.0, 1.0)
+    search.fallback = np.stack([down, -down])  # the step may overshoot so far that its opposite is better
+    if not alone:
+        search.offer(search.fallback)
+    if search.points is not None:
+        search.offer(search.points)
+    passes = (1 if alone else 3) + (0 if search.points is None else len(search.points))
+    pass_seconds = (search.limits.clock() - begin) / passes
+    search.rate = compiled.work_per_pass / max(pass_seconds, 1e-9)
+    search.closing = 0.5 * search.limits.n_jobs * pass_seconds
+    search.bound(rounded_up(problem, trivial_bound(problem)))
+
+
+def rounding_share(problem: Problem) -> float:
+    """Differences below this share of |F(ones)| are rounding, in the objective or in the bound."""
+    return min(1e-9, 8 * EPS * (problem.n + problem.n_rows) * sqrt(problem.n))
+
+
+def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
+    """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
+    timed = search.limits.time_limit is not None
+    bounded = plan.exact or search.seconds_left < SHORTEST_BOUNDED
+
+    def next_job() -> Job | None:
+        nonlocal bounded
+        if not bounded and search.finished > 0:
+            bounded = True
+            fun = search.fun
+            return Job(lambda tick: raise_bound(search, fun, tick), search.bound)
+        task = plan.next(search)
+        if task is None:
+            return None
+        return Job(
+            lambda tick: carry_out_task(search, task, tick),
+            lambda outcome: absorb(search, plan, task, outcome),
+        )
+
+    def tick() -> None:
+        search.tell()
+        if on_tick is not None:
+            on_tick(search)
+
+    try:
+        crew = Crew(next_job, search.halted, tick, in_order=not timed)
+        crew.run(search.limits.n_jobs, search.halt)
+        if not bounded and not search.halted():
+            search.bound(raise_bound(search, search.fun, tick))
+        if plan.exact and not search.halted():
+            search.bound(search.fun)
+        search.tell()
+    finally:
+        search.halt()
+
+
+def carry_out_task(search: Search, task: Task, tick: Callable[[], None]) -> Outcome:
+    """Advance a task in steps of about two milliseconds, so that limits hold."""
+    clock = search.limits.clock
+    entered = clock()
+    state = task.engine.start(search.compiled, task.starts)
+    work = search.chunk or search.compiled.work_per_pass
+    while not state.done and not search.halted():
+        begin = clock()
+        state.advance(work)
+        work = paced(work, clock() - begin)
+        tick()
+    search.chunk = work
+    return Outcome(state.candidates(), state, clock() - entered)
+
+
+def paced(work: int, seconds: float) -> int:
+    """The work that would have taken CHUNK_SECONDS, changing by a factor of two at most."""
+    factor = CHUNK_SECONDS / max(seconds, 1e-6)
+    return min(MAX_CHUNK, max(1, int(work * min(2.0, max(0.5, factor)))))
+
+
+def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
+    """The dual stage, within its share of the time; `fun` is the objective of a known point."""
+    clock = search.limits.clock
+    limit = search.limits.time_limit
+    known = fun if isfinite(fun) else -inf
+    stage = dual_stage(search.relaxation, known, inf if limit is None else BOUND_SHARE * limit)
+    end = inf if limit is None else clock() + BOUND_SHARE * limit
+    rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
+    work = search.compiled.work_per_pass
+    while not stage.done and not search.halted() and clock() < end and stage.rounds < rounds:
+        begin = clock()
+        stage.advance(work)
+        work = paced(work, clock() - begin)
+        tick()
+    return rounded_up(search.compiled.problem, stage.bound)
+
+
+def dual_stage(compiled: Compiled, fun: float, seconds: float) -> DualStage | SdpStage | MixedStage:
+    """The stage that raises the bound of a problem, given the objective of a point and the time there is."""
+    if compiled.quadratic is None:
+        return DualStage(compiled, fun)
+    from dcra.sdp import SdpStage
+    from dcra.sdp_mixed import MixedStage
+
+    return (MixedStage if compiled.pieces else SdpStage)(compiled, fun, seconds)
+
+
+def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
+    state = outcome.state
+    if search.status is not None:
+        return  # outcomes after the end depend on the number of workers
+    fun = state.estimate()
+    if fun is None or fun <= search.fun + SLACK * abs(search.fun):  # worth a judgement in float64
+        fun = search.offer(outcome.spins)
+    search.nit += state.steps
+    if state.done:
+        search.finished += task.starts.count
+        plan.learn(search, task, outcome, fun)
+
+
+def report(search: Search, method: str) -> Result:
+    compiled = search.compiled
+    search.settle()
+    assert search.spins is not None
+    assert search.status is not None
+    return Result(
+        x=compiled.decode(search.spins),
+        fun=search.fun,
+        lower_bound=min(search.lower_bound, search.fun) if search.feasible else search.lower_bound,
+        status=search.status,
+        history=tuple(search.history),
+        n_starts=search.finished,
+        nit=search.nit,
+        seconds=search.seconds,
+        seed=search.seed,
+        method=method,
+        tiny=search.tiny,
+        compile_seconds=search.compile_seconds,
+        feasible=search.feasible,
+        violation=search.violation,
+        weights=search.weights,
+    )

@@ -1,0 +1,106 @@
+"""Which task comes next: the contract of a plan, and the plain ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from dcra.engines.base import Engine, Host, Starts, State
+from dcra.enumeration import SEGMENTS, Enumerate
+from dcra.result import Status
+from dcra.search import Search
+
+
+class Task(NamedTuple):
+    """Some starts of an engine."""
+
+    engine: Engine
+    starts: Starts
+
+
+class Outcome(NamedTuple):
+    """What became of a task: spins (k, n), the state they come from, seconds spent on it."""
+
+    spins: Host
+    state: State
+    seconds: float
+
+
+class Plan(Protocol):
+    """Which task comes next."""
+
+    exact: bool
+    alone: bool  # whether only its own points count, and those of the user
+
+    def next(self, search: Search) -> Task | None:
+        """The next task; None when there is none, or none before an outcome is known."""
+        ...
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        """Take note of an outcome whose best point has the objective `fun`."""
+
+
+class Repeat:
+    """One engine from fresh starts, until a limit is reached."""
+
+    exact = False
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.alone = engine.alone
+
+    def next(self, search: Search) -> Task | None:
+        count = int(min(self.engine.batch(search.compiled), search.starts_left))
+        if count <= 0 or not search.affords(self.engine.setup_work(search.compiled)):
+            return None
+        return Task(self.engine, next_starts(search, count))
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        """Starts do not depend on each other."""
+
+
+class Once(Repeat):
+    """An engine that would take every start to the same answer: the points given, or one start."""
+
+    def next(self, search: Search) -> Task | None:
+        given = 1 if search.points is None else len(search.points)
+        return super().next(search) if search.started < given else None
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        if search.finished >= (1 if search.points is None else len(search.points)):
+            search.stop(Status.CONVERGED)
+
+
+class Exhaust:
+    """Every point of the domain, once."""
+
+    exact = True
+    alone = False
+
+    def __init__(self, engine: Engine | None = None) -> None:
+        self.engine = engine or Enumerate()
+        self.segment = 0
+
+    def next(self, search: Search) -> Task | None:
+        if self.segment == SEGMENTS:
+            return None
+        self.segment += 1
+        return Task(self.engine, Starts(search.seed, self.segment - 1, 1))
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        """Nothing to learn: every point is visited."""
+
+
+def next_starts(search: Search, count: int) -> Starts:
+    """The next starts of the seed; the first ones begin at the points the user gave."""
+    first = search.started
+    search.started += count
+    given = search.points
+    if given is None or first >= len(given):
+        return Starts(search.seed, first, count)
+    rng = np.random.default_rng((search.seed, first))
+    points = np.where(rng.random((count, search.compiled.n)) < 0.5, -1.0, 1.0)
+    known = given[first : first + count]
+    points[: len(known)] = known
+    return Starts(search.seed, first, count, points)

@@ -1,0 +1,139 @@
+"""What one solve knows: its limits, the best point so far, the lower bound, the history."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from dcra.compiled import Compiled
+from dcra.engines.base import Host
+from dcra.result import Progress, Status, relative_gap
+
+DEFAULT_STARTS = 32
+CALLBACK_INTERVAL = 0.05
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, and whom to tell."""
+
+    time_limit: float | None = None
+    starts: int | None = None
+    target: float | None = None
+    callback: Callable[[Progress], Any] | None = None
+    n_jobs: int = 1
+    clock: Callable[[], float] = time.perf_counter
+
+    @property
+    def most_starts(self) -> float:
+        if self.starts is None:
+            return DEFAULT_STARTS if self.time_limit is None else inf
+        return self.starts
+
+
+@dataclass
+class Search:
+    """The state of one solve; written under the crew's lock, but for `chunk`."""
+
+    compiled: Compiled
+    limits: Limits
+    seed: int
+    begun: float
+    points: Host | None = None
+    fun: float = inf
+    spins: Host | None = None
+    fallback: Host | None = None  # the first answer, (k, n): what is returned where there is nothing better
+    lower_bound: float = -inf
+    tiny: float = 0.0
+    history: list[Progress] = field(default_factory=list)
+    started: int = 0
+    finished: int = 0
+    nit: int = 0
+    rate: float = 1e9
+    compile_seconds: float = 0.0
+    closing: float = 0.0  # seconds that judging the last answers will take
+    chunk: int = 0  # the work that a task did in its last CHUNK_SECONDS: where the next may begin
+    status: Status | None = None
+    feasible: bool = True
+    violation: float = 0.0
+    weights: Host | None = None  # of the constraints' penalties
+    halting: bool = False  # a plain flag: a signal handler may set it at any moment
+    _told: float = -inf
+    _news: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return self.limits.clock() - self.begun
+
+    @property
+    def seconds_left(self) -> float:
+        limit = self.limits.time_limit
+        return inf if limit is None else limit - self.seconds
+
+    @property
+    def starts_left(self) -> float:
+        return self.limits.most_starts - self.started
+
+    @property
+    def relaxation(self) -> Compiled:
+        """The problem whose lower bounds are ours."""
+        return self.compiled
+
+    def settle(self) -> None:
+        """Make sure that there is an answer to report."""
+
+    def halted(self) -> bool:
+        """Whether workers should return what they have. Read by all threads."""
+        return self.halting or self.seconds_left <= self.closing
+
+    def affords(self, work: int) -> bool:
+        """Whether this many entries of A can be touched in the time left."""
+        return work <= self.rate * self.seconds_left
+
+    def offer(self, spins: Host) -> float:
+        """Judge points by the true objective and keep the best; its value."""
+        values = np.atleast_1d(self.compiled.problem.objective(self.compiled.decode(np.atleast_2d(spins))))
+        best = int(np.argmin(values))
+        if values[best] < self.fun:
+            self.fun, self.spins = float(values[best]), np.atleast_2d(spins)[best].copy()
+            self._record()
+        return float(values[best])
+
+    def bound(self, value: float) -> None:
+        """Take note of a lower bound."""
+        if value > self.lower_bound:
+            self.lower_bound = value
+            self._record()
+
+    def stop(self, status: Status) -> None:
+        self.status = self.status or status
+        self.halt()
+
+    def halt(self) -> None:
+        """Make all workers return what they have."""
+        self.halting = True
+
+    def _record(self) -> None:
+        if self.spins is None:  # a bound before any point
+            return
+        row = Progress(self.seconds, self.fun, self.lower_bound)
+        self.history.append(row)
+        if relative_gap(self.fun, self.lower_bound, self.tiny) == 0:
+            self.stop(Status.OPTIMAL)
+        elif self.limits.target is not None and self.fun <= self.limits.target:
+            self.stop(Status.TARGET)
+        self._news = True
+
+    def tell(self) -> None:
+        """Let the callback know of improvements, not too often; called by the main thread only."""
+        callback = self.limits.callback
+        if callback is None or not self._news or self.seconds - self._told < CALLBACK_INTERVAL:
+            return
+        self._news, self._told = False, self.seconds
+        if callback(self.history[-1]) is True:
+            self.stop(Status.CALLBACK)
