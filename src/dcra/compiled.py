@@ -11,107 +11,26 @@ import threading
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import frexp, inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dcra._array import Array, device_of, from_numpy, is_numpy, namespace, to_numpy
 from dcra._kernels import loading
-from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build, smoothed
 from dcra.fields import Couplings, SpinForm, build_couplings
 from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
 from dcra.operators import MatrixFree, Operator, SparseMatrix
+from dcra.pieces import Piece, Smoothing
 from dcra.problem import Problem
+from dcra.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
 
-SAFE_EXPONENT = {"float64": 128, "float32": 16}
+SAFE_EXPONENT = {"float64": 128, "float32": SAFE_FLOAT32_EXPONENT}
 """Entries between 2^-e and 2^e are left as they are."""
 
 SAFE_VALUE_EXPONENT = 64
 """Values of F between 2^-64 and 2^64 are left as they are: within the reach of float32 tables."""
 
-LANE = 32
-"""Short columns of the tables are padded to a multiple of this."""
-
-FAR = 1e30
-"""Stands for infinity in tables: finite, so that 0 * FAR is 0."""
-
-Smoothing = float | tuple[float, ...]
-
 _building = threading.Lock()
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """weight * f(argument * (A s - b)), owner of the rows `where` of the stacked residual."""
-
-    loss: Loss
-    operator: Operator
-    b: Array
-    argument: float
-    weight: float | Array
-    where: slice
-    term: int  # its place in Problem.terms
-
-    def values(self, z: Array) -> Array:
-        """The piece's value for residuals z = A s - b of shape (..., rows)."""
-        u = z if self.argument == 1 else self.argument * z
-        if isinstance(self.weight, float):
-            return self.weight * self.loss.value(u)
-        return namespace(z).sum(self.weight * self.loss.values(u), axis=-1)
-
-    def slopes(self, z: Array, delta: float) -> Array:
-        """Gradient in z of the smoothed piece."""
-        a = self.argument
-        if a == 1:
-            y = self.loss.envelope_grad(z, delta)
-            return y if isinstance(self.weight, float) and self.weight == 1 else self.weight * y
-        return (self.weight * a) * self.loss.envelope_grad(a * z, delta * a * a)
-
-    def smoothed(self, z: Array, delta: float) -> Array:
-        """weight * envelope of f(argument * .) with parameter delta; the loss itself when delta = 0."""
-        if delta == 0:
-            return self.values(z)
-        a = self.argument
-        if isinstance(self.weight, float):
-            return self.weight * self.loss.envelope(a * z, delta * a * a)
-        p = self.loss.prox(a * z, delta * a * a)
-        rows = self.loss.values(p) + (a * z - p) ** 2 / (2 * delta * a * a)
-        return namespace(z).sum(self.weight * rows, axis=-1)
-
-    def curvature(self, delta: float) -> float:
-        """Largest second derivative of the smoothed piece in z."""
-        own = self.argument**2 * self.loss.curvature
-        bound = 0.0 if own == 0 else 1 / (delta + 1 / own) if delta > 0 or own < inf else inf
-        return self.heaviest * bound
-
-    @cached_property
-    def heaviest(self) -> float:
-        if isinstance(self.weight, float):
-            return abs(self.weight)
-        return float(namespace(self.weight).max(abs(self.weight)))
-
-    @property
-    def smooth(self) -> bool:
-        return self.loss.curvature < inf
-
-
-class Tables(NamedTuple):
-    """What compiled loops see: model, stacked b and, per piece, the divisor of its rows and delta's unit."""
-
-    model: Model
-    b: np.ndarray[Any, Any]
-    n_rows: int
-    scales: tuple[float, ...]
-    units: tuple[float, ...]
-
-    def residual(self, z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """`Compiled.residual` from the loops' own z."""
-        return np.asarray(z * np.repeat(self.scales, np.diff(self.model.rows.start)))[..., : self.n_rows]
-
-    def smoothed(self, delta: Smoothing) -> Model:
-        """The model smoothed as `Piece.smoothed` would be."""
-        deltas = delta if isinstance(delta, tuple) else (delta,) * len(self.units)
-        return smoothed(self.model, [d / unit for d, unit in zip(deltas, self.units, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +137,7 @@ class Compiled:
         with _building:
             cache: dict[Any, Tables] = self.__dict__.setdefault("_tables", {})
             if key not in cache:
-                cache[key] = _build_tables(self, *key)
+                cache[key] = build_tables(self.pieces, self.c, self.n, *key)
             return cache[key]
 
     @cached_property
@@ -340,112 +259,3 @@ def _in_working_type(p: Piece, value_scale: float, like: Array) -> Piece:
         weight = namespace(weight).astype(weight, like.dtype)
     b = namespace(p.b).astype(p.b, like.dtype)
     return replace(p, operator=p.operator.astype(like.dtype), b=b, weight=weight)
-
-
-def _build_tables(compiled: Compiled, dtype: np.dtype[Any], padded: bool) -> Tables:
-    """Stack the pieces into one column store, each divided by a power of two of its own."""
-    scales = [_table_scale(p.operator, dtype) for p in compiled.pieces]
-    total = sum(p.operator.entries for p in compiled.pieces)
-    dense = total > 0.1 * compiled.n * compiled.n_rows
-    pad = _padding(compiled, dtype) if dense and padded else 0
-    store = _dense_store(compiled, scales, dtype, pad) if dense else _sparse_store(compiled, scales, dtype)
-    b = [to_numpy(p.b) / s for p, s in zip(compiled.pieces, scales, strict=True)]
-    rows = [_table_row(p, s) for p, s in zip(compiled.pieces, scales, strict=True)]
-    weights = None
-    if any(not isinstance(p.weight, float) for p in compiled.pieces):
-        sizes = [p.where.stop - p.where.start for p in compiled.pieces]
-        weights = np.concatenate(
-            [
-                np.ones(size) if isinstance(p.weight, float) else to_numpy(p.weight)
-                for p, size in zip(compiled.pieces, sizes, strict=True)
-            ]
-        )
-        weights = np.append(weights, np.ones(pad))
-    model = build(
-        store,
-        np.asarray([row for _, row in rows]).reshape(-1, 5),
-        c=None if compiled.c is None else to_numpy(compiled.c),
-        start=[0, *(p.where.stop + pad for p in compiled.pieces)],
-        kind=[kind for kind, _ in rows],
-        weight=weights,
-        n_rows=compiled.n_rows,
-    )
-    stacked = np.concatenate([*b, np.zeros(pad)]).astype(dtype)
-    units = tuple(
-        (p.weight if isinstance(p.weight, float) and p.weight > 0 else 1.0) * s * s
-        for p, s in zip(compiled.pieces, scales, strict=True)
-    )
-    return Tables(model, stacked, compiled.n_rows, tuple(scales), units)
-
-
-def _table_scale(operator: Operator, dtype: np.dtype[Any]) -> float:
-    """The power of two that a float32 table is divided by; 1 where A can be used as it lies."""
-    exponent = frexp(operator.magnitude or 1.0)[1]
-    as_it_lies = operator.A.dtype == dtype and abs(exponent) <= SAFE_EXPONENT["float32"]
-    return 1.0 if dtype == np.float64 or as_it_lies else 2.0**exponent
-
-
-def _padding(compiled: Compiled, dtype: np.dtype[Any]) -> int:
-    """Rows of zeros that let short columns fill whole vectors of the processor; their loss is 0."""
-    single = len(compiled.pieces) == 1 and isinstance(compiled.pieces[0].loss, TableLoss)
-    return -compiled.n_rows % LANE if single and dtype == np.float32 and compiled.n_rows < 8 * LANE else 0
-
-
-def _table_row(p: Piece, scale: float) -> tuple[int, list[float]]:
-    """The five numbers of `_kernels.store.Rows` for a piece whose A and b were divided by `scale`."""
-    kind, row = _exact_row(p, p.argument * scale)
-    return kind, [max(-FAR, min(number, FAR)) for number in row]
-
-
-def _exact_row(p: Piece, a: float) -> tuple[int, list[float]]:
-    w = p.weight if isinstance(p.weight, float) else 1.0
-    if isinstance(p.loss, Logistic):
-        steep = min(a, FAR)  # where it is a hinge, only the slope s a counts
-        return LOGISTIC, [w * a * steep / 4, steep, w * (a / steep), 0.0, 0.0]
-    if isinstance(p.loss, CappedL1):
-        steep = min(a, FAR)
-        return CAPPED, [FAR, p.loss.cap / steep, 0.0, -w * steep, w * steep]
-    assert isinstance(p.loss, TableLoss)
-    if w == 0:
-        return TABLE, [FAR, 0.0, 0.0, 0.0, 0.0]
-    k, e, lo, hi = p.loss.table.rescaled(w, a)
-    if w < 0:  # only linear losses have a negative weight
-        lo, hi = hi, lo
-    return TABLE, [1 / k if k > 0 else FAR, k, e, lo, hi]
-
-
-def _dense_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any], pad: int) -> Dense:
-    if len(compiled.pieces) == 1 and scales[0] == 1 and pad == 0:
-        A = compiled.pieces[0].operator.A
-        if isinstance(A, np.ndarray) and A.dtype == dtype and A.T.flags.c_contiguous:
-            return Dense(A.T)
-    cols = np.empty((compiled.n, compiled.n_rows + pad), dtype)
-    cols[:, compiled.n_rows :] = 0
-    for p, scale in zip(compiled.pieces, scales, strict=True):
-        A = p.operator.A
-        source = A.toarray() if isinstance(p.operator, SparseMatrix) else A
-        tile = 256
-        for i in range(0, source.shape[0], tile):  # tiles keep both sides of a transpose in cache
-            for j in range(0, source.shape[1], tile):
-                block = source[i : i + tile, j : j + tile].T
-                target = cols[j : j + tile, p.where.start + i : p.where.start + i + block.shape[1]]
-                np.multiply(block, 1 / scale, out=target, casting="same_kind")
-    return Dense(cols)
-
-
-def _sparse_store(compiled: Compiled, scales: list[float], dtype: np.dtype[Any]) -> Sparse:
-    from scipy import sparse
-
-    blocks = []
-    for p, scale in zip(compiled.pieces, scales, strict=True):
-        A = sparse.csc_array(p.operator.A)
-        data = np.multiply(A.data, 1 / scale, dtype=dtype, casting="same_kind")
-        blocks.append(sparse.csc_array((data, A.indices, A.indptr), shape=A.shape))
-    A = (
-        sparse.csc_array(blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csc"))
-        if blocks
-        else sparse.csc_array((0, compiled.n))
-    )
-    A.sort_indices()
-    pointers, rows = A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False)
-    return Sparse(pointers, rows, A.data.astype(dtype, copy=False))

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra.compiled import Compiled, Tables
+from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.problem import Problem
+from dcra.tables import Tables
 
 MAX_WORK = 2_000_000_000
 """Largest 2^n r that is enumerated."""

@@ -12,11 +12,12 @@ import numpy as np
 
 from dcra._array import to_numpy
 from dcra._kernels import loading
-from dcra.compiled import Compiled, Piece
+from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Starts
 from dcra.fields import SpinForm
 from dcra.losses import SquaredL2
 from dcra.operators import DenseMatrix, SparseMatrix
+from dcra.pieces import Piece
 from dcra.polish.anneal import Anneal
 from dcra.polish.fields import FieldAnnealState
 

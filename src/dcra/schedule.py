@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import from_numpy, to_numpy
-from dcra.compiled import Compiled, Piece
+from dcra.compiled import Compiled
 from dcra.losses import TableLoss
+from dcra.pieces import Piece
 
 WIDENING = 1.2
 """Natural delta in units of mean residual over typical slope."""

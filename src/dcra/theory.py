@@ -19,7 +19,8 @@ import numpy as np
 
 from dcra import lift
 from dcra._array import Array, from_numpy, namespace, to_numpy
-from dcra.compiled import Compiled, Piece, Smoothing
+from dcra.compiled import Compiled
+from dcra.pieces import Piece, Smoothing
 
 Host = np.ndarray[Any, Any]
 

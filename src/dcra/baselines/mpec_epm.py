@@ -10,9 +10,10 @@ import numpy as np
 
 from dcra._array import Array, to_numpy
 from dcra.baselines.mpec import EVERY, GROWTH, Mpec, MpecState
-from dcra.compiled import Compiled, Piece
+from dcra.compiled import Compiled
 from dcra.engines.base import Host, Starts, State
 from dcra.operators import SparseMatrix, norm_estimate
+from dcra.pieces import Piece
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dcra._array import Array, from_numpy, namespace, to_numpy
-from dcra.compiled import Compiled, Piece
+from dcra.compiled import Compiled
 from dcra.engines.base import Host
 from dcra.operators import Operator, SparseMatrix
+from dcra.pieces import Piece
 from dcra.schedule import natural_units
 
 Projection = Callable[[Array], Array]

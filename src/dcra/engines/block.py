@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcra._array import Array, from_numpy, namespace, set_columns, to_numpy
-from dcra.compiled import Compiled, Smoothing
+from dcra.compiled import Compiled
 from dcra.fields import SpinForm
 from dcra.operators import MatrixFree, Operator, SparseMatrix, norm_estimate
+from dcra.pieces import Smoothing
 
 WIDTH = 64
 

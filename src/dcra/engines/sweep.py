@@ -14,10 +14,11 @@ import numpy as np
 from dcra._array import Array, from_numpy, to_numpy
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense, Model
-from dcra.compiled import Compiled, Smoothing
+from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.engines.block import WIDTH, blocks_of, convexity, first_penalty, steered
 from dcra.engines.block import sweep as sweep_blocks
+from dcra.pieces import Smoothing
 from dcra.schedule import natural_units
 
 SPREAD = 0.1
