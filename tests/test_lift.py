@@ -80,6 +80,15 @@ def test_gradient_equals_finite_differences():
         assert abs((up - down) / (2 * step) - gradient[index]) < 1e-8
 
 
+@pytest.mark.parametrize("batch", [(), (2, 3)])
+def test_leading_direction_of_a_large_rank_is_that_of_a_full_decomposition(batch):
+    V = np.random.default_rng(0).standard_normal((*batch, lift.LARGE_RANK, 130))
+    value, u = lift.leading_direction(V)
+    values, vectors = np.linalg.eigh(V @ np.swapaxes(V, -1, -2))
+    np.testing.assert_allclose(value, values[..., -1])
+    np.testing.assert_allclose(np.abs(np.sum(u * vectors[..., -1], axis=-1)), 1.0)
+
+
 def test_leading_direction_is_the_top_left_singular_pair(xp, dtype):
     V = batch()
     U, size, _ = np.linalg.svd(V)

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, namespace
+from dcra._array import Array, is_numpy, namespace
 
 GRID = 2.0**20
 """Far coarser than rounding, far finer than any step that matters."""
+
+LARGE_RANK = 100
+"""From this rank on, one eigenvector is found without all the others; below, that would take longer."""
 
 
 def random_factor(rank: int, n: int, seed: int, index: int) -> np.ndarray[Any, Any]:
@@ -39,8 +42,21 @@ def gradient(V: Array, g: Array) -> Array:
 def leading_direction(V: Array) -> tuple[Array, Array]:
     """Top eigenvalue ||V||_2^2 and eigenvector u of the m x m matrix V V'."""
     xp = namespace(V)
-    values, vectors = xp.linalg.eigh(xp.matmul(V, xp.matrix_transpose(V)))
+    gram = xp.matmul(V, xp.matrix_transpose(V))
+    if is_numpy(V) and V.shape[-2] >= LARGE_RANK:
+        return _last_pairs(gram)
+    values, vectors = xp.linalg.eigh(gram)
     return values[..., -1], vectors[..., :, -1]
+
+
+def _last_pairs(gram: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    from scipy.linalg import eigh
+
+    m = gram.shape[-1]
+    pairs = [eigh(one, subset_by_index=[m - 1, m - 1]) for one in gram.reshape(-1, m, m)]
+    values = np.concatenate([value for value, _ in pairs])
+    vectors = np.stack([vector[:, 0] for _, vector in pairs])
+    return values.reshape(gram.shape[:-2]), vectors.reshape(gram.shape[:-1])
 
 
 def spectral_part(V: Array, u: Array) -> Array:
