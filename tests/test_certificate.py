@@ -17,7 +17,8 @@ from dcra._array import from_numpy
 from dcra.certificate import DualStage, dual_bound, rounded_up, trivial_bound
 from dcra.compiled import compile_problem
 from dcra.losses import NAMES, EpsilonInsensitive, Huber, Loss, Quantile
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 CONVEX = [name for name in NAMES if NAMES[name].convex]
 SHAPED = {

@@ -13,7 +13,8 @@ from dcra import losses, operators
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Sparse
 from dcra.compiled import compile_problem
 from dcra.losses import NAMES
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 ROWS = [name for name in NAMES if name != "linear"]  # linear losses join the linear term
 SEPARABLE = [name for name in ROWS if NAMES[name].separable]

@@ -16,7 +16,8 @@ from dcra._array import to_numpy
 from dcra.compiled import compile_problem
 from dcra.engines import DCRA, Starts
 from dcra.losses import NAMES
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 PRESETS = {"default": DCRA(), "paper": DCRA.paper(), "authors": DCRA.authors()}
 STEADY = DCRA(smoothing=2.0, rho_init=0.05, rho_max=1e4, curvature=40.0, max_outer=30)

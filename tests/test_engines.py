@@ -18,7 +18,8 @@ from dcra.enumeration import SEGMENTS, Enumerate, spins_of
 from dcra.losses import NAMES
 from dcra.methods import METHODS, engine_of
 from dcra.polish.flip import Flip
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 ENGINES = {
     "dcra": DCRA(max_outer=60),

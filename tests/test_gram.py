@@ -7,8 +7,9 @@ import dcra
 from dcra import gram
 from dcra.auto import plan_for
 from dcra.compiled import compile_problem
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.quadratic_auto import Annealing
+from dcra.term import Term
 
 
 def problem(rows=50, n=40, domain="binary", seed=0):

@@ -13,7 +13,8 @@ from scipy.sparse.linalg import aslinearoperator
 from dcra import operators
 from dcra.losses import L1, NAMES, Huber, Quantile
 from dcra.operators import MatrixFree
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 FORMULAS = {
     "l1": lambda u: np.sum(np.abs(u)),

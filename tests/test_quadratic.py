@@ -11,8 +11,9 @@ import dcra
 from dcra.compiled import compile_problem
 from dcra.engines import DCRA, Sweep
 from dcra.operators import MatrixFree
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.quadratic import Quadratic, as_quadratic, lattice_step, next_value
+from dcra.term import Term
 
 N = 9
 DOMAINS = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}

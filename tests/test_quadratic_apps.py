@@ -12,9 +12,10 @@ from dcra.apps.quadratic import ising, maxcut, qubo
 from dcra.baselines.sdp_rounding import SdpRounding
 from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.sdp import Relaxation, SdpStage
 from dcra.sdp_mixed import MixedStage
+from dcra.term import Term
 
 EDGES = [(0, 1, 2.0), (1, 2, 3.0), (2, 0, 4.0), (2, 3, 1.0)]
 

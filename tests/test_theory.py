@@ -13,7 +13,8 @@ from scipy import sparse
 from dcra import lift, theory
 from dcra.compiled import Compiled, compile_problem
 from dcra.losses import L1, CappedL1, Huber, L2Norm, LInf, Quantile
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 ROUNDING = 1e-9
 

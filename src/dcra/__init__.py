@@ -17,7 +17,7 @@ _LAZY = {
     "Problem": "dcra.problem",
     "at_most": "dcra.constraints",
     "exactly": "dcra.constraints",
-    "Term": "dcra.problem",
+    "Term": "dcra.term",
     "Result": "dcra.result",
     "Status": "dcra.result",
 }
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from dcra import apps, datasets, engines, interop, io, losses, retrieval, testing, theory
     from dcra.api import minimize, minimize_batch, solve
     from dcra.constraints import at_most, exactly
-    from dcra.problem import Problem, Term
+    from dcra.problem import Problem
     from dcra.result import Result, Status
+    from dcra.term import Term
 
 __all__ = [
     "Problem",

@@ -19,9 +19,10 @@ from dcra.engines.base import Engine, Host
 from dcra.enumeration import trivial
 from dcra.losses import Loss
 from dcra.methods import resolve
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.result import BatchResult, Progress, Result, Status
 from dcra.search import Limits, Search
+from dcra.term import Term
 from dcra.threads import default_jobs, one_blas_thread
 from dcra.warming import after_short_call
 

@@ -23,9 +23,10 @@ from dcra.engines.block import blocks_of
 from dcra.engines.block import sweep as sweep_blocks
 from dcra.engines.sweep import runs_of
 from dcra.losses import Linear
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.quadratic import least_quadratic, next_value
 from dcra.schedule import units_at
+from dcra.term import Term
 
 EPS = float(np.finfo(np.float64).eps)
 KAPPA = 0.6

@@ -17,8 +17,9 @@ from dcra.bench.floor import l1_floor, l1_random
 from dcra.compiled import Compiled
 from dcra.engines import DCRA, Engine
 from dcra.operators import norm_estimate
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.result import Result, Status
+from dcra.term import Term
 from dcra.threads import default_jobs, one_blas_thread
 
 if TYPE_CHECKING:

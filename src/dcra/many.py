@@ -18,9 +18,10 @@ from dcra.engines.base import Host, Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
 from dcra.enumeration import spins_of
-from dcra.problem import DOMAINS, Problem, Term
+from dcra.problem import DOMAINS, Problem
 from dcra.result import Result, Status
 from dcra.schedule import ANSWER_SHARE, natural_units, units_at
+from dcra.term import Term
 
 CHUNK = 256
 """Right-hand sides that one array sweep carries."""

@@ -14,8 +14,9 @@ import numpy as np
 from dcra._array import from_numpy, is_numpy
 from dcra.compiled import Compiled, compile_problem
 from dcra.constraints import Constraints, Host
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.schedule import natural_units
+from dcra.term import Term
 
 GROWTH = 2.0
 """Factor on the weight of a row that a descent left violated."""

@@ -1,18 +1,17 @@
-"""The problem: minimise sum_t w_t f_t(A_t x - b_t) + c'x + x'Qx over binary x. All validation is here."""
+"""The problem: minimise sum_t w_t f_t(A_t x - b_t) + c'x + x'Qx over binary x. With `term`, all validation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.constraints import Constraints, Rows, as_sequence
-from dcra.losses import L1, Hinge, Linear, LInf, Loss, SquaredHinge, SquaredL2, as_loss
 from dcra.messages import shown, suggest
-from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
-from dcra.quadratic import Quadratic, as_quadratic, lattice_step
+from dcra.operators import DenseMatrix, MatrixFree, Operator
+from dcra.quadratic import Quadratic, as_quadratic
+from dcra.term import Term, vector
 
 if TYPE_CHECKING:
     from dcra.compiled import Compiled
@@ -20,54 +19,6 @@ if TYPE_CHECKING:
 
 Domain = Literal["spin", "binary"]
 DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """weight * f(A x - b).
-
-    Parameters
-    ----------
-    loss : str or Loss
-        f, by name or as an object of `dcra.losses`; or anything with `value` and `prox`.
-    A : (r, n) array, scipy.sparse matrix or LinearOperator
-    b : (r,) array or number
-    weight : number or (r,) array
-        Not negative, except for the linear loss. One weight per row needs a separable loss.
-    """
-
-    loss: Any
-    A: Any
-    b: Array
-    weight: float | Array = 1.0
-    operator: Operator = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        loss = as_loss(self.loss)
-        operator = as_operator(self.A)
-        r, n = operator.shape
-        if r == 0 or n == 0:
-            raise ValueError(f"`A` must have at least one row and one column; got shape {(r, n)}")
-        if not _finite(operator):
-            raise ValueError("`A` must be finite; it holds NaN or infinite entries")
-        like = operator.A if isinstance(operator, DenseMatrix) else np.empty(0)
-        b = vector("b", self.b, r, like, hint=_transpose_hint(self.b, operator.shape), scalar=True)
-        weight = _weight(self.weight, r, like, loss)
-        for name, value in (("loss", loss), ("operator", operator), ("b", b), ("weight", weight)):
-            object.__setattr__(self, name, value)
-
-    def residual(self, x: Array) -> Array:
-        """A x - b in float64, for x of shape (..., n)."""
-        return self.operator.exact_residual(x, self.b)
-
-    def value(self, x: Array) -> Array:
-        return self.value_at(self.residual(x))
-
-    def value_at(self, z: Array) -> Array:
-        """weight * f(z) for residuals z."""
-        if isinstance(self.weight, float):
-            return self.weight * self.loss.value(z)
-        return namespace(z).sum(self.weight * self.loss.values(z), axis=-1)
 
 
 class Problem:
@@ -251,22 +202,9 @@ class Problem:
     @property
     def integer_valued(self) -> bool:
         """Whether F is known to be an integer at every point of the domain."""
-        whole = (L1, SquaredL2, Hinge, SquaredHinge, Linear, LInf)
-        return (
-            _is_whole(self.constant)
-            and (self.quadratic is None or _has_whole_values(self.quadratic, self.domain))
-            and (self.linear is None or _is_whole(to_numpy(self.linear)))
-            and all(
-                isinstance(t.loss, whole)
-                and not isinstance(t.operator, MatrixFree)
-                and _is_whole(t.weight if isinstance(t.weight, float) else to_numpy(t.weight))
-                and _is_whole(to_numpy(t.b))
-                and _is_whole(
-                    t.operator.A.data if isinstance(t.operator, SparseMatrix) else to_numpy(t.operator.A)
-                )
-                for t in self.terms
-            )
-        )
+        from dcra.whole import has_whole_values
+
+        return has_whole_values(self)
 
     def _checked(self, given: Any) -> Constraints | None:
         """The constraints as rows; contradictions that are plain to see are refused."""
@@ -292,39 +230,6 @@ class Problem:
         return (wide or matrices)[0][:0, :0]
 
 
-def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar: bool = False) -> Array:
-    """`x` as a finite float64 vector of length `size` in the library of `like`."""
-    xp = namespace(like)
-    if is_array(x) and namespace(x) is not xp:
-        x = to_numpy(x)
-    if not _is_real(x):
-        raise TypeError(f"`{name}` must hold real numbers; got {shown(x)}")
-    array = xp.asarray(x, dtype=xp.float64, device=device_of(like))
-    if scalar and array.ndim == 0:
-        array = array + xp.zeros(size, dtype=xp.float64, device=device_of(like))
-    if tuple(array.shape) != (size,):
-        raise ValueError(f"`{name}` must have shape ({size},){hint}; got {tuple(array.shape)}")
-    if not all_finite(array):
-        raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
-    return array
-
-
-def _weight(weight: Any, r: int, like: Array, loss: Loss) -> float | Array:
-    if np.ndim(weight) == 0:
-        value = lowest = float(vector("weight", weight, 1, np.empty(0), scalar=True)[0])
-    else:
-        value = vector("weight", weight, r, like)
-        lowest = float(namespace(value).min(value))
-        if not loss.separable:
-            raise ValueError(
-                f"`weight` must be one number for {type(loss).__name__}, which is not separable; "
-                f"got one per row"
-            )
-    if lowest < 0 and not isinstance(loss, Linear):
-        raise ValueError(f"`weight` must not be negative (only the linear loss allows it); found {lowest:g}")
-    return value
-
-
 def _length(linear: Any) -> int:
     """Number of variables of a problem that has no terms."""
     shape = np.shape(linear)
@@ -333,46 +238,12 @@ def _length(linear: Any) -> int:
     return int(shape[0])
 
 
-def _has_whole_values(quadratic: Quadratic, domain: str) -> bool:
-    """Whether x'Qx is a whole number at every point: at one, and by every flip."""
-    at_one = float(np.sum(to_numpy(quadratic.row_sums))) if domain == "spin" else 0.0
-    return _is_whole(at_one) and lattice_step(quadratic, None, domain) is not None
-
-
-def _is_real(x: Any) -> bool:
-    if is_array(x) and not is_numpy(x):
-        return bool(namespace(x).isdtype(x.dtype, ("bool", "integral", "real floating")))
-    return np.asarray(x).dtype.kind in "fiub"
-
-
 def _library(operator: Operator) -> str:
     """Name of A's array library; sparse matrices and LinearOperators are NumPy's."""
     name = str(namespace(operator.A).__name__) if isinstance(operator, DenseMatrix) else "numpy"
     return name.rpartition(".")[2]
 
 
-def _finite(operator: Operator) -> bool:
-    if all_finite(operator.row_sums):
-        return True
-    if isinstance(operator, MatrixFree):
-        return False
-    return all_finite(operator.A.data if isinstance(operator, SparseMatrix) else operator.A)
-
-
-def _transpose_hint(b: Any, shape: tuple[int, int]) -> str:
-    hint = f" to match `A` of shape {shape}"
-    return hint + " (did you mean `A.T`?)" if np.shape(b) == (shape[1],) and shape[0] != shape[1] else hint
-
-
 def _move(x: np.ndarray[Any, Any], like: Array) -> Array:
     xp = namespace(like)
     return xp.asarray(x, dtype=xp.float64, device=device_of(like))
-
-
-def _is_whole(x: Any) -> bool:
-    flat = np.atleast_1d(np.asarray(x))
-    step = 1 << 20
-    rows = max(1, step // max(1, int(np.prod(flat.shape[1:]))))
-    return all(
-        bool(np.all(np.rint(flat[i : i + rows]) == flat[i : i + rows])) for i in range(0, len(flat), rows)
-    )

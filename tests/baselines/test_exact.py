@@ -24,8 +24,9 @@ from dcra.baselines.lp_rounding import rounded
 from dcra.losses import NAMES
 from dcra.messages import SolverUnavailable
 from dcra.methods import METHODS, engine_of
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.result import Status
+from dcra.term import Term
 
 LINEAR = ["l1", "hinge", "quantile", "epsilon_insensitive", "linf", "linear"]
 QUADRATIC = ["squared", "huber", "squared_hinge"]

@@ -27,7 +27,8 @@ from dcra.bench.floor import l1_random
 from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
 from dcra.losses import NAMES
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 ENGINES = {
     "subgradient": Subgradient(iterations=40),

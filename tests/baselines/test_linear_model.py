@@ -12,7 +12,8 @@ import dcra
 from dcra.baselines.linear_model import mixed_model, piecewise_linear
 from dcra.baselines.milp import highs
 from dcra.losses import NAMES, EpsilonInsensitive, Quantile
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 LINEAR = [name for name, kind in NAMES.items() if piecewise_linear(kind())]
 

@@ -8,7 +8,8 @@ from dcra._kernels import crossover, ising, ising_sweep, mixed, mixing, swaps
 from dcra._kernels.seed import state
 from dcra.compiled import compile_problem
 from dcra.fields import thresholds
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 N = 30
 

@@ -9,7 +9,8 @@ from dcra import lift
 from dcra.compiled import compile_problem
 from dcra.engines.dcra import DCRA, DcraState
 from dcra.engines.dcra_loop import DcraLoopState, fits
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 ENGINES = {
     "paper": DCRA.paper(),

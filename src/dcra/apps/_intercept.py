@@ -16,8 +16,9 @@ from dcra.api import solve
 from dcra.certificate import DualStage
 from dcra.compiled import compile_problem
 from dcra.losses import L1, Loss
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
 from dcra.result import Result, Status
+from dcra.term import Term
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 

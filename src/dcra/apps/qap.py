@@ -13,9 +13,10 @@ from dcra._kernels.seed import state as random_state
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Host, Starts, State
 from dcra.operators import MatrixFree
-from dcra.problem import Problem, vector
+from dcra.problem import Problem
 from dcra.quadratic import Quadratic
 from dcra.result import Result
+from dcra.term import vector
 
 MOST_ENTRIES = 5_000_000
 """Entries up to which the quadratic term is written out; beyond, it is known by its products."""

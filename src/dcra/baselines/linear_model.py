@@ -21,7 +21,8 @@ import numpy as np
 from dcra._array import to_numpy
 from dcra.losses import Linear, LInf, Loss, TableLoss
 from dcra.operators import SparseMatrix
-from dcra.problem import DOMAINS, Problem, Term
+from dcra.problem import DOMAINS, Problem
+from dcra.term import Term
 
 Host = np.ndarray[Any, Any]
 

@@ -12,7 +12,8 @@ from dcra.bench.compare import DEFINITIONS, columns, duel, grouped, mean
 from dcra.bench.sections import Section, Table, Text
 from dcra.bench.solving import outcome, timed
 from dcra.engines.base import Host
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 Random = np.random.Generator
 

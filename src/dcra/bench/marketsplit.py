@@ -19,7 +19,8 @@ from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.sections import Section, Table, Text
 from dcra.io import marketsplit
 from dcra.methods import METHODS
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 SECONDS = 60.0
 SMALL_SECONDS = 3.0

@@ -39,7 +39,8 @@ def tasks(storage: str) -> dict[str, Callable[[], Any]]:
     from dcra.apps.qap import qap
     from dcra.constraints import exactly
     from dcra.methods import METHODS
-    from dcra.problem import Problem, Term
+    from dcra.problem import Problem
+    from dcra.term import Term
 
     def one(method: str) -> Callable[[], Any]:
         A = matrix(storage, SMALL if method in ("enumerate", "meet") else LARGE)

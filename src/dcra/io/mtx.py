@@ -15,7 +15,8 @@ import numpy as np
 from dcra._array import to_numpy
 from dcra.io.text import loss_text, parse_loss
 from dcra.operators import MatrixFree, SparseMatrix
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 Host = np.ndarray[Any, Any]
 

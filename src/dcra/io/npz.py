@@ -23,7 +23,8 @@ from dcra._array import to_numpy
 from dcra.constraints import Rows
 from dcra.io.text import loss_text, parse_loss
 from dcra.operators import MatrixFree, Operator, SparseMatrix
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 

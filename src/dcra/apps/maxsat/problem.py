@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcra.apps.maxsat.clauses import Clauses
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 if TYPE_CHECKING:
     from dcra._kernels.formula import Formula

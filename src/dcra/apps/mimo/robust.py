@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dcra.apps.mimo.model import Received
 from dcra.losses import Huber, Loss, as_loss
-from dcra.problem import Problem, Term
+from dcra.problem import Problem
+from dcra.term import Term
 
 Host = NDArray[Any]
 

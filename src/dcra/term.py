@@ -1,0 +1,113 @@
+"""One term of a problem, checked: weight * f(A x - b)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
+from dcra.losses import Linear, Loss, as_loss
+from dcra.messages import shown
+from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """weight * f(A x - b).
+
+    Parameters
+    ----------
+    loss : str or Loss
+        f, by name or as an object of `dcra.losses`; or anything with `value` and `prox`.
+    A : (r, n) array, scipy.sparse matrix or LinearOperator
+    b : (r,) array or number
+    weight : number or (r,) array
+        Not negative, except for the linear loss. One weight per row needs a separable loss.
+    """
+
+    loss: Any
+    A: Any
+    b: Array
+    weight: float | Array = 1.0
+    operator: Operator = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        loss = as_loss(self.loss)
+        operator = as_operator(self.A)
+        r, n = operator.shape
+        if r == 0 or n == 0:
+            raise ValueError(f"`A` must have at least one row and one column; got shape {(r, n)}")
+        if not _finite(operator):
+            raise ValueError("`A` must be finite; it holds NaN or infinite entries")
+        like = operator.A if isinstance(operator, DenseMatrix) else np.empty(0)
+        b = vector("b", self.b, r, like, hint=_transpose_hint(self.b, operator.shape), scalar=True)
+        weight = _weight(self.weight, r, like, loss)
+        for name, value in (("loss", loss), ("operator", operator), ("b", b), ("weight", weight)):
+            object.__setattr__(self, name, value)
+
+    def residual(self, x: Array) -> Array:
+        """A x - b in float64, for x of shape (..., n)."""
+        return self.operator.exact_residual(x, self.b)
+
+    def value(self, x: Array) -> Array:
+        return self.value_at(self.residual(x))
+
+    def value_at(self, z: Array) -> Array:
+        """weight * f(z) for residuals z."""
+        if isinstance(self.weight, float):
+            return self.weight * self.loss.value(z)
+        return namespace(z).sum(self.weight * self.loss.values(z), axis=-1)
+
+
+def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar: bool = False) -> Array:
+    """`x` as a finite float64 vector of length `size` in the library of `like`."""
+    xp = namespace(like)
+    if is_array(x) and namespace(x) is not xp:
+        x = to_numpy(x)
+    if not _is_real(x):
+        raise TypeError(f"`{name}` must hold real numbers; got {shown(x)}")
+    array = xp.asarray(x, dtype=xp.float64, device=device_of(like))
+    if scalar and array.ndim == 0:
+        array = array + xp.zeros(size, dtype=xp.float64, device=device_of(like))
+    if tuple(array.shape) != (size,):
+        raise ValueError(f"`{name}` must have shape ({size},){hint}; got {tuple(array.shape)}")
+    if not all_finite(array):
+        raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
+    return array
+
+
+def _weight(weight: Any, r: int, like: Array, loss: Loss) -> float | Array:
+    if np.ndim(weight) == 0:
+        value = lowest = float(vector("weight", weight, 1, np.empty(0), scalar=True)[0])
+    else:
+        value = vector("weight", weight, r, like)
+        lowest = float(namespace(value).min(value))
+        if not loss.separable:
+            raise ValueError(
+                f"`weight` must be one number for {type(loss).__name__}, which is not separable; "
+                f"got one per row"
+            )
+    if lowest < 0 and not isinstance(loss, Linear):
+        raise ValueError(f"`weight` must not be negative (only the linear loss allows it); found {lowest:g}")
+    return value
+
+
+def _is_real(x: Any) -> bool:
+    if is_array(x) and not is_numpy(x):
+        return bool(namespace(x).isdtype(x.dtype, ("bool", "integral", "real floating")))
+    return np.asarray(x).dtype.kind in "fiub"
+
+
+def _finite(operator: Operator) -> bool:
+    if all_finite(operator.row_sums):
+        return True
+    if isinstance(operator, MatrixFree):
+        return False
+    return all_finite(operator.A.data if isinstance(operator, SparseMatrix) else operator.A)
+
+
+def _transpose_hint(b: Any, shape: tuple[int, int]) -> str:
+    hint = f" to match `A` of shape {shape}"
+    return hint + " (did you mean `A.T`?)" if np.shape(b) == (shape[1],) and shape[0] != shape[1] else hint
