@@ -202,10 +202,10 @@ def minimize_batch(
     method : str or Engine
         "auto" anneals many right-hand sides in lockstep; anything else solves them one after another.
     time_limit : float, optional
-        Seconds for all of them.
+        Seconds for all of them; "auto" takes them, unless every answer has been found again and again.
     starts : int, optional
-        Starts of each right-hand side; by default as many, up to 16, as a fixed amount of work allows, and 32
-        where they are solved one after another.
+        Starts of each right-hand side. By default "auto" spends a fixed amount of work, more on each the
+        fewer there are, and the others take 32.
     seed, n_jobs
         As in `solve`. The answers depend on the seed alone, whatever `n_jobs` is.
 
