@@ -214,7 +214,7 @@ def minimize_batch(
     BatchResult
         With x of shape (n, k) and fun of shape (k,).
     """
-    from dcra import many
+    from dcra import lockstep, many
 
     begun = time.perf_counter()
     limit, count = _positive("time_limit", time_limit), _count("starts", starts)
@@ -225,7 +225,7 @@ def minimize_batch(
     rows = many.right_hand_sides(problem, B)
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
-    stop = many.Stop(None if limit is None else limit - (time.perf_counter() - begun))
+    stop = lockstep.Stop(None if limit is None else limit - (time.perf_counter() - begun))
     with one_blas_thread():
         if label == "auto":
             X = many.solve(problem, distinct, chosen, count, jobs, stop)
