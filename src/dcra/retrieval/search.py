@@ -64,16 +64,18 @@ def _by_counting(queries: Host, database: Host, k: int) -> tuple[Host, Host]:
     distances, indices = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.int64)
     for lo in range(0, len(queries), CHUNK):
         for i, row in enumerate(hamming_distances(queries[lo : lo + CHUNK], database), lo):
-            indices[i] = nearest(row, k)
-            distances[i] = row[indices[i]]
+            distances[i], indices[i] = nearest(row, k)
     return distances, indices
 
 
-def nearest(distances: Host, k: int) -> Host:
-    """The positions of the k least of distances (n,), equal ones in order."""
-    farthest = np.searchsorted(np.cumsum(np.bincount(distances)), k)
-    near = np.flatnonzero(distances <= farthest)
-    return near[np.argsort(distances[near], kind="stable")[:k]]
+def nearest(distances: Host, k: int) -> tuple[Host, Host]:
+    """The k least of distances (n,), and their positions, equal ones in order."""
+    counts = np.bincount(distances)
+    values = np.repeat(np.arange(len(counts), dtype=np.int32), counts)[:k]
+    if k == len(distances):
+        return values, np.argsort(distances, kind="stable")
+    near = np.flatnonzero(distances <= values[-1])
+    return values, near[np.argsort(distances[near], kind="stable")[:k]]
 
 
 def ranking(distances: Host) -> Host:
