@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 
 import dcra
-from dcra import many
+from dcra import lockstep, many
+from dcra.compiled import compile_problem
 from dcra.losses import NAMES
 from dcra.result import Status
 
@@ -61,14 +62,16 @@ def test_weights_sparse_and_zero_rows():
     assert result.fun == pytest.approx(best(A, B, "l1", "spin", w))
 
 
-@pytest.mark.parametrize("loss", ["l1", "squared"])
+@pytest.mark.parametrize("loss", ["l1", "squared", "huber"])
 def test_sixteen_bits_come_within_half_a_per_cent(loss, rng, monkeypatch):
     A = rng.standard_normal((10, 16))
     B = A @ np.where(rng.random((16, 120)) < 0.5, -1, 1) + 0.5 * rng.standard_normal((10, 120))
     monkeypatch.setattr(many, "EXACT_WORK", 10**9)
     exact = dcra.minimize_batch(A, B, loss).fun
     monkeypatch.setattr(many, "EXACT_WORK", 0)
-    monkeypatch.setattr(many, "BUDGET", many.BUDGET * 120 // 60_000)  # as if there were 60,000 columns
+    monkeypatch.setattr(
+        lockstep, "BUDGET", lockstep.BUDGET * 120 // 60_000
+    )  # as if there were 60,000 columns
     assert np.sum(dcra.minimize_batch(A, B, loss, seed=0).fun) <= 1.005 * np.sum(exact)
 
 
@@ -78,6 +81,53 @@ def test_the_answer_depends_on_the_seed_alone():
     one, two = (dcra.minimize_batch(A, B, seed=1, starts=1, n_jobs=jobs) for jobs in (1, 3))
     assert np.array_equal(one.x, two.x)
     assert not np.array_equal(one.x, dcra.minimize_batch(A, B, seed=2, starts=1).x)
+
+
+def test_few_columns_get_more_work():
+    rng = np.random.default_rng(11)
+    A, B = rng.standard_normal((8, 28)) / np.sqrt(28), np.eye(8)[:, :3]
+    together = dcra.minimize_batch(A, B, seed=0, n_jobs=1)
+    alone = dcra.minimize_batch(A, B, method="anneal", seed=0, n_jobs=1)
+    assert np.sum(together.fun) <= np.sum(alone.fun)
+
+
+def test_what_is_found_again_and_again_rests():
+    rng = np.random.default_rng(12)
+    A = rng.standard_normal((40, 20))
+    B = A @ np.where(rng.random((20, 50)) < 0.5, -1, 1) + 0.1 * rng.standard_normal((40, 50))
+    search = _lockstep(A, B)
+    search.run(32)
+    assert search.open.size == 0
+    assert search.rounds <= lockstep.ENOUGH + 1
+
+
+def test_more_starts_than_lanes_are_several_rounds():
+    search = _lockstep(np.eye(20), np.eye(20)[:, :3])
+    search.take(70, 32)
+    assert search.rounds == 3
+
+
+def test_without_time_there_are_signs_of_the_adjoint():
+    rng = np.random.default_rng(13)
+    A, B = rng.standard_normal((30, 20)), rng.standard_normal((30, 5))
+    search = _lockstep(A, B, time_limit=1e-9)
+    search.run(32)
+    assert search.rounds == 0
+    assert np.array_equal(search.X, np.where(B.T @ A < 0, -1, 1))
+
+
+def _lockstep(A, B, time_limit=None):
+    compiled = compile_problem(dcra.Problem([dcra.Term("l1", A, np.zeros(len(A)))]), keep_rows=True)
+    return lockstep.Lockstep(lockstep.Many.of(compiled, B.T), 0, 1, lockstep.Stop(time_limit))
+
+
+@pytest.mark.parametrize(("passes", "rank"), [(1, 4), (50, 10), (500, 200), (1e6, 30), (1e4, 5000)])
+def test_effort_is_what_was_granted(passes, rank):
+    effort = lockstep.Effort.of(passes, rank, 32)
+    least = min(max(rank, lockstep.FEWEST), lockstep.MIN_PASSES)
+    assert 1 <= effort.starts <= 32
+    assert effort.passes >= least
+    assert effort.total <= max(passes, least)
 
 
 def test_equal_columns_get_equal_answers():

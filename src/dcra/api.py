@@ -205,10 +205,10 @@ def minimize_batch(
     method : str or Engine
         "auto" anneals many right-hand sides in lockstep; anything else solves them one after another.
     time_limit : float, optional
-        Seconds for all of them.
+        Seconds for all of them; "auto" takes them, unless every answer has been found again and again.
     starts : int, optional
-        Starts of each right-hand side; by default as many, up to 16, as a fixed amount of work allows, and 32
-        where they are solved one after another.
+        Starts of each right-hand side. By default "auto" spends a fixed amount of work, more on each the
+        fewer there are, and the others take 32.
     seed, n_jobs
         As in `solve`. The answers depend on the seed alone, whatever `n_jobs` is.
 
@@ -217,7 +217,7 @@ def minimize_batch(
     BatchResult
         With x of shape (n, k) and fun of shape (k,).
     """
-    from dcra import many
+    from dcra import lockstep, many
 
     begun = time.perf_counter()
     limit, count = _positive("time_limit", time_limit), _count("starts", starts)
@@ -228,7 +228,7 @@ def minimize_batch(
     rows = many.right_hand_sides(problem, B)
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
-    stop = many.Stop(None if limit is None else limit - (time.perf_counter() - begun))
+    stop = lockstep.Stop(None if limit is None else limit - (time.perf_counter() - begun))
     with one_blas_thread():
         if label == "auto":
             X = many.solve(problem, distinct, chosen, count, jobs, stop)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -13,95 +12,26 @@ import numpy as np
 
 from dcra._array import Array, from_numpy, is_array, namespace, to_numpy
 from dcra.compiled import Compiled, compile_problem
-from dcra.crew import Crew, Job, on_interrupt
 from dcra.engines.base import Host, Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
 from dcra.enumeration import spins_of
+from dcra.lockstep import Many, Stop, solve_loops
 from dcra.problem import DOMAINS, Problem
 from dcra.result import Result, Status
-from dcra.schedule import ANSWER_SHARE, natural_units, units_at
+from dcra.schedule import natural_units
 from dcra.term import Term
 
 CHUNK = 256
 """Right-hand sides that one array sweep carries."""
 
 SWEEPS, ARRAY_STARTS = 60, 4
-BUDGET = 4_000_000_000
-"""Entries of A touched for all right-hand sides together, when nothing else is asked for."""
-
-MIN_PASSES, FEW_PASSES, MAX_PASSES = 20, 16, 300
-STARTS = 16
-HOT = 0.75
-GRAIN = 16
-"""Groups of right-hand sides that a thread takes at a time."""
 
 MAX_BITS, EXACT_WORK = 16, 100_000_000
 """Up to this n, and this 2^n r for all right-hand sides together, all points are tried."""
 
 JUDGED_ENTRIES = 1 << 22
 """Residuals in memory at once while answers are judged."""
-
-
-@dataclass(frozen=True, eq=False)
-class Many:
-    """A compiled problem whose b is zero, and right-hand sides B (k, r) in the units of its pieces."""
-
-    compiled: Compiled
-    B: Host
-
-    @classmethod
-    def of(cls, compiled: Compiled, B: Host) -> Many:
-        """B (k, r) in the problem's own units; the change of domain and scale is the piece's."""
-        piece = compiled.pieces[0]
-        shift = to_numpy(piece.b)
-        return cls(compiled, B / piece.argument + shift)
-
-
-class Stop:
-    """Whether to end early; called by all threads, it remembers why."""
-
-    def __init__(self, time_limit: float | None) -> None:
-        self.end = inf if time_limit is None else time.perf_counter() + time_limit
-        self.why: Status | None = None
-
-    def __call__(self) -> bool:
-        if self.why is None and time.perf_counter() >= self.end:
-            self.why = Status.TIME_LIMIT
-        return self.why is not None
-
-
-def effort(k: int, entries: int, starts: int | None) -> tuple[int, int]:
-    """Starts and passes for each of k right-hand sides: many short descents find more than few long ones."""
-    passes = BUDGET // (k * entries)
-    several = starts or 2 ** int(np.log2(np.clip(passes // FEW_PASSES, 1, STARTS)))
-    return several, int(np.clip(passes // several, MIN_PASSES, MAX_PASSES))
-
-
-def solve_loops(many: Many, seed: int, starts: int | None, n_jobs: int, stop: Stop) -> Host:
-    """Spins (k, n) by annealing in lockstep, groups of right-hand sides on threads."""
-    from dcra._kernels.batch import LANES, batch, scratch
-
-    compiled = many.compiled
-    tables = compiled.tables(np.float32, padded=False)
-    starts, passes = effort(len(many.B), compiled.work_per_pass, starts and min(starts, LANES))
-    B = np.zeros((len(many.B), tables.b.size), np.float32)
-    B[:, : tables.n_rows] = many.B / tables.scales[0]
-    X = np.ones((len(B), compiled.n), np.float32)
-    F = np.full(len(B), np.inf, np.float32)
-    temperatures = _temperature(many) * np.append(np.linspace(HOT, 0.0, passes), [0.0, 0.0])
-    local = threading.local()
-
-    def work(lo: int, hi: int) -> None:
-        if stop():
-            return
-        if not hasattr(local, "scratch"):
-            local.scratch = scratch(compiled.n, B.shape[1], np.float32)
-        batch(tables.model, B, lo, hi, np.uint64(seed), starts, temperatures, X, F, local.scratch)
-
-    groups = -(-len(B) // (LANES // starts))
-    in_parallel(work, groups, n_jobs, GRAIN, stop)
-    return X.astype(np.float64)
 
 
 def solve_exactly(many: Many, stop: Stop) -> Host:
@@ -211,15 +141,6 @@ def _typical(many: Many) -> Compiled:
     return replace(many.compiled, pieces=(replace(piece, b=b),))
 
 
-def _temperature(many: Many) -> float:
-    """The unit of temperature: what a flip changes near good answers to some right-hand sides, as a guess."""
-    rng = np.random.default_rng(0)
-    rows = rng.choice(len(many.B), min(16, len(many.B)), replace=False)
-    signs = np.where(rng.random((rows.size, many.compiled.n)) < 0.5, -1.0, 1.0)
-    Z = many.compiled.pieces[0].operator.apply(from_numpy(signs, many.compiled.like))
-    return units_at(many.compiled, ANSWER_SHARE * (to_numpy(Z) - many.B[rows])).rho
-
-
 def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> tuple[Array, Array]:
     blocks = blocks_of(compiled)
     rng = np.random.default_rng((starts.seed, starts.first, 1))
@@ -267,18 +188,3 @@ def _descend(compiled: Compiled, S: Array, Z: Array, B: Array) -> tuple[Host, Ho
 
 def _residual(compiled: Compiled, X: Array, B: Array) -> Array:
     return compiled.pieces[0].operator.apply(X) - B
-
-
-def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain: int, stop: Stop) -> None:
-    """work(lo, hi) over ranges of `grain`, by a crew; Ctrl-C ends it early."""
-    ranges = iter([(lo, min(lo + grain, count)) for lo in range(0, count, grain)])
-
-    def next_job() -> Job | None:
-        part = next(ranges, None)
-        return None if part is None else Job(lambda tick: work(*part), lambda outcome: None)
-
-    def halt() -> None:
-        stop.why = stop.why or Status.INTERRUPTED
-
-    with on_interrupt(halt):
-        Crew(next_job, stop, lambda: None, in_order=False).run(n_jobs, halt)

@@ -33,7 +33,9 @@ def test_rows_and_report(toy):
             assert 0 < row["map_hash"] <= 1
             rows.append(row)
     parts = study.report(rows)
-    table = next(part for part in parts if isinstance(part, Table))
+    verdicts, table = (part for part in parts if isinstance(part, Table))
+    assert [line[:3] for line in verdicts.rows] == [["mirflickr25k", 16, c] for c in ("hash", "learned")]
+    assert {line[-1] for line in verdicts.rows} <= {"yes", "no"}
     assert len(table.rows) == 7
     assert any("±" in str(cell) for cell in table.rows[1])
     curves = [part for part in parts if isinstance(part, Figure)]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import os
 import tarfile
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +107,55 @@ def test_wrong_checksum_keeps_nothing(tmp_path, no_data, monkeypatch):
     source = _files.Source("thing", "https://example.invalid/", source.registry, source.hint)
     with pytest.raises(ValueError, match=r"does not match its checksum; it was not kept. Ask for it."):
         source.download("a.bin")
+    assert not [path for path in no_data.rglob("*") if path.is_file()]
+
+
+class _Files(BaseHTTPRequestHandler):
+    """Serves one file; from /cut/ it breaks off half-way."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+        self.wfile.write(CONTENT[: len(CONTENT) // 2] if self.path.startswith("/cut/") else CONTENT)
+
+    def log_message(self, *args):
+        pass
+
+
+CONTENT = bytes(range(256)) * 64
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """The address of a server on this machine."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with HTTPServer(("127.0.0.1", 0), _Files) as http:
+        thread = threading.Thread(target=http.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}"
+        http.shutdown()
+        thread.join()
+
+
+def source_at(url):
+    return _files.Source("thing", url, {"a.bin": "md5:" + hashlib.md5(CONTENT).hexdigest()}, "Ask for it.")
+
+
+def test_downloads_are_kept(server, no_data):
+    pytest.importorskip("pooch")
+    source = source_at(server + "/whole/")
+    assert source.find("a.bin", None).read_bytes() == CONTENT
+    nowhere = source_at("http://127.0.0.1:1/")  # not asked for what is there
+    assert nowhere.find("a.bin", None).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("case", ["cut", "refused"])
+def test_broken_downloads_leave_nothing(case, server, no_data):
+    pytest.importorskip("pooch")
+    source = source_at(server + "/cut/" if case == "cut" else "http://127.0.0.1:1/")
+    with pytest.raises(ConnectionError, match=r"'a.bin' could not be downloaded.*Ask for it"):
+        source.find("a.bin", None)
     assert not [path for path in no_data.rglob("*") if path.is_file()]
 
 

@@ -43,9 +43,10 @@ def unpack(packed: Host, n_bits: int) -> Host:
 
 
 def hamming_distances(queries: Host, database: Host) -> Host:
-    """How many bits differ between packed codes (q, bytes) and (n, bytes): (q, n) of uint16."""
-    left, right = (words(codes) for codes in check_both(queries, database))
-    total = np.zeros((len(left), len(right)), np.uint16)
+    """How many bits differ between packed codes (q, bytes) and (n, bytes): (q, n) of uint8, or uint16."""
+    queries, database = check_both(queries, database)
+    left, right = words(queries), words(database)
+    total = np.zeros((len(left), len(right)), np.uint8 if 8 * queries.shape[1] < 256 else np.uint16)
     for w in range(left.shape[1]):
         column = np.ascontiguousarray(right[:, w])
         for i, word in enumerate(left[:, w]):

@@ -57,7 +57,7 @@ def _expected(distances: Host, relevant: Host, levels: int, harmonic: Host) -> f
 
 def precision_at(relevant: Host, counts: Host) -> Host:
     """The share of relevant samples among the first `counts`: (q, len(counts))."""
-    found = np.cumsum(relevant, axis=1, dtype=np.int32)
+    found = np.cumsum(relevant[:, : np.max(counts, initial=0)], axis=1, dtype=np.int32)
     return found[:, counts - 1] / counts
 
 
@@ -86,6 +86,6 @@ def ndcg(ranked: Host, gains: Host) -> Host:
     """
     k = ranked.shape[1]
     discount = 1 / np.log2(np.arange(2, k + 2))
-    best = -np.sort(-np.partition(gains.astype(np.float64), -k, axis=1)[:, -k:], axis=1)
+    best = np.sort(np.partition(gains, -k, axis=1)[:, -k:], axis=1)[:, ::-1]
     ideal = best @ discount
     return np.divide(ranked @ discount, ideal, out=np.zeros(len(ranked)), where=ideal > 0)

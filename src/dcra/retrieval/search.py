@@ -13,8 +13,8 @@ from dcra.retrieval.codes import check_both, hamming_distances
 Host = np.ndarray[Any, Any]
 
 BACKENDS = ("auto", "faiss", "numpy")
-CHUNK = 64
-"""Queries whose distances are in memory at once."""
+CHUNK = 16
+"""Queries that are ranked at a time: few, so that their distances and positions stay in the cache."""
 
 
 def search(queries: Host, database: Host, k: int, *, backend: str = "auto") -> tuple[Host, Host]:
@@ -63,14 +63,21 @@ def _by_faiss(queries: Host, database: Host, k: int) -> tuple[Host, Host]:
 def _by_counting(queries: Host, database: Host, k: int) -> tuple[Host, Host]:
     distances, indices = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.int64)
     for lo in range(0, len(queries), CHUNK):
-        D = hamming_distances(queries[lo : lo + CHUNK], database)
-        order = ranking(D)[:, :k]
-        indices[lo : lo + CHUNK] = order
-        distances[lo : lo + CHUNK] = np.take_along_axis(D, order, axis=1)
+        for i, row in enumerate(hamming_distances(queries[lo : lo + CHUNK], database), lo):
+            distances[i], indices[i] = nearest(row, k)
     return distances, indices
 
 
+def nearest(distances: Host, k: int) -> tuple[Host, Host]:
+    """The k least of distances (n,), and their positions, equal ones in order."""
+    counts = np.bincount(distances)
+    values = np.repeat(np.arange(len(counts), dtype=np.int32), counts)[:k]
+    if k == len(distances):
+        return values, np.argsort(distances, kind="stable")
+    near = np.flatnonzero(distances <= values[-1])
+    return values, near[np.argsort(distances[near], kind="stable")[:k]]
+
+
 def ranking(distances: Host) -> Host:
-    """Positions by distance, equal ones in order: a radix sort, on single bytes where they suffice."""
-    narrow = distances.astype(np.uint8) if distances.size and distances.max() < 256 else distances
-    return np.argsort(narrow, axis=1, kind="stable")
+    """All positions by distance (q, n), equal ones in order: a radix sort."""
+    return np.argsort(distances, axis=1, kind="stable")

@@ -40,14 +40,24 @@ class XStep:
 
     def improve(self, W: Host, Y: Host, X: Host, H: Host | None = None) -> tuple[Host, int]:
         """Codes (k, r) no worse than X for targets Y (k, d) and hash values H (k, r); how many are new."""
+        now, least = self.values(W, Y, X, H), GAIN * np.asarray(self.loss.value(Y))
+        unfit = np.flatnonzero(now > least)  # the objective is nowhere negative: the others cannot gain
+        if unfit.size == 0:
+            return X, 0
+        found, values = self._solve(W, Y[unfit], None if H is None else H[unfit])
+        better = values < (now - least)[unfit]
+        new = X.copy()
+        new[unfit[better]] = found[better]
+        return new, int(np.sum(better))
+
+    def _solve(self, W: Host, Y: Host, H: Host | None) -> tuple[Host, Host]:
+        """Codes and their values."""
         A, B, weights = self.template(W, Y, H)
         starts = None if self.solver == "auto" else 1
         options: dict[str, Any] = {"method": self.solver, "seed": self.seed, "n_jobs": self.n_jobs}
         result = minimize_batch(A, B.T, self.loss, weights=weights, starts=starts, **options)
         found = np.asarray(result.x).T.astype(np.int8)
-        least = GAIN * np.asarray(self.loss.value(Y))
-        better = self.values(W, Y, found, H) < self.values(W, Y, X, H) - least
-        return np.where(better[:, None], found, X), int(np.sum(better))
+        return found, self.values(W, Y, found, H)
 
     def template(self, W: Host, Y: Host, H: Host | None) -> tuple[Host, Host, Host | None]:
         """A, right-hand sides as rows, and row weights of f(A x - b).

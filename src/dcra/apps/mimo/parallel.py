@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dcra.many import Stop, in_parallel
+from dcra.lockstep import Stop, in_parallel
 
 GRAIN = 32
 """Jobs that a thread takes at a time, where there are many."""

@@ -1,0 +1,216 @@
+"""One A, many right-hand sides: annealing in lockstep, in rounds.
+
+Every round takes each right-hand side from fresh starts to local answers. Where several rounds have come to
+the same best point, it is taken for the answer and rests; what is left of the work goes to the others.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcra._array import from_numpy, to_numpy
+from dcra.compiled import Compiled
+from dcra.crew import Crew, Job, on_interrupt
+from dcra.engines.base import Host
+from dcra.result import Status
+from dcra.schedule import ANSWER_SHARE, units_at
+
+BUDGET = 4_000_000_000
+"""Entries of A touched for all right-hand sides together, when nothing else is asked for."""
+
+SHARE, PASSES = BUDGET // 32, 4800
+"""At most this much of it for a single one: entries of A, or passes over A where these are more."""
+
+ROUNDS = 8
+"""Rounds that share the budget equally: the fewer right-hand sides are left, the more each of them gets.
+Where that is much, the first rounds are shorter."""
+
+ENOUGH, BEYOND = 6, 3
+"""Rounds that must come to a best point before it is taken for the answer: within the budget, and beyond."""
+
+FEWEST, MIN_PASSES, SHORT_PASSES = 8, 28, 300
+HOT = 0.75
+MAX_GRAIN, GRAIN_WORK = 16, 4_000_000
+"""Groups that a thread takes at a time: at most so many, and about so many entries of A."""
+
+
+@dataclass(frozen=True, eq=False)
+class Many:
+    """A compiled problem whose b is zero, and right-hand sides B (k, r) in the units of its pieces."""
+
+    compiled: Compiled
+    B: Host
+
+    @classmethod
+    def of(cls, compiled: Compiled, B: Host) -> Many:
+        """B (k, r) in the problem's own units; the change of domain and scale is the piece's."""
+        piece = compiled.pieces[0]
+        shift = to_numpy(piece.b)
+        return cls(compiled, B / piece.argument + shift)
+
+
+class Stop:
+    """Whether to end early; called by all threads, it remembers why."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        self.end = inf if time_limit is None else time.perf_counter() + time_limit
+        self.why: Status | None = None
+
+    @property
+    def timed(self) -> bool:
+        return self.end < inf
+
+    def __call__(self) -> bool:
+        if self.why is None and time.perf_counter() >= self.end:
+            self.why = Status.TIME_LIMIT
+        return self.why is not None
+
+
+class Effort(NamedTuple):
+    """What a round spends on each right-hand side."""
+
+    starts: int
+    passes: int
+
+    @classmethod
+    def of(cls, passes: float, rank: int, most_starts: int) -> Effort:
+        """Many short descents find more than few long ones, as long as they are not too short.
+
+        How long that is grows with `rank`, the lesser of rows and columns of A.
+        """
+        short = int(np.clip(rank, FEWEST, SHORT_PASSES))
+        starts = 2 ** int(np.log2(np.clip(passes / short, 1, most_starts)))
+        return cls(starts, int(max(passes / starts, min(short, MIN_PASSES))))
+
+    @property
+    def total(self) -> int:
+        return self.starts * self.passes
+
+
+def solve_loops(many: Many, seed: int, starts: int | None, n_jobs: int, stop: Stop) -> Host:
+    """Spins (k, n) by annealing in lockstep, groups of right-hand sides on threads."""
+    from dcra._kernels.batch import LANES
+
+    search = Lockstep(many, seed, n_jobs, stop)
+    if starts is None:
+        search.run(LANES)
+    else:
+        search.take(starts, LANES)
+    return search.X.astype(np.float64)
+
+
+class Lockstep:
+    """The best points so far, and rounds that improve them."""
+
+    def __init__(self, many: Many, seed: int, n_jobs: int, stop: Stop) -> None:
+        compiled = many.compiled
+        self.seed, self.n_jobs, self.stop = seed, n_jobs, stop
+        self.tables = compiled.tables(np.float32, padded=False)
+        self.entries = compiled.work_per_pass
+        self.rank = min(compiled.n, compiled.n_rows)
+        self.temperature = _temperature(many)
+        self.B = np.zeros((len(many.B), self.tables.b.size), np.float32)
+        self.B[:, : self.tables.n_rows] = many.B / self.tables.scales[0]
+        self.X = np.where(_first(many) < 0, np.float32(-1), np.float32(1))
+        self.F = np.full(len(self.B), np.inf, np.float32)
+        self.times = np.zeros(len(self.B), int)  # that the best point was found
+        self.open = np.arange(len(self.B))
+        self.rounds = 0
+
+    def run(self, lanes: int) -> None:
+        """Rounds until all have settled, or the time is up, or the budget spent if there is no limit to time.
+
+        Beyond the budget it goes on only while half of what is open comes back to its best point.
+        """
+        most = max(SHARE, PASSES * self.entries)
+        left = budget = inf if self.stop.timed else float(min(BUDGET, len(self.B) * most))
+        while self.open.size and not self.stop():
+            before = self.open.size
+            share = min(budget / before, inf if self.stop.timed else most) / (ROUNDS * self.entries)
+            effort = Effort.of(min(share, MIN_PASSES * 2.0**self.rounds), self.rank, lanes)
+            again = self.round(effort)
+            left -= before * effort.total * self.entries
+            if left <= 0 and self.rounds > 1:
+                self.open = self.open[self.times[self.open] < BEYOND]
+                if 2 * again < before:
+                    break
+
+    def take(self, starts: int, lanes: int) -> None:
+        """As many starts as were asked for, for every right-hand side."""
+        every = self.open
+        passes = int(np.clip(BUDGET / (len(self.B) * self.entries * starts), MIN_PASSES, SHORT_PASSES))
+        for first in range(0, starts, lanes):
+            if not self.stop():
+                self.open = every
+                self.round(Effort(min(lanes, starts - first), passes))
+
+    def round(self, effort: Effort) -> int:
+        """Fresh starts for all that is open; how many come to their best point again.
+
+        What has done so often enough is open no longer.
+        """
+        from dcra._kernels.batch import LANES, batch, scratch
+
+        rows = self.open
+        B = self.B if rows.size == len(self.B) else self.B[rows]
+        X, F = np.ones((rows.size, self.X.shape[1]), np.float32), np.full(rows.size, np.inf, np.float32)
+        heat = self.temperature * np.append(np.linspace(HOT, 0.0, effort.passes), [0.0, 0.0])
+        seed = np.random.SeedSequence((self.seed, self.rounds)).generate_state(1, np.uint64)[0]
+        local = threading.local()
+
+        def work(lo: int, hi: int) -> None:
+            if self.stop():
+                return
+            if not hasattr(local, "scratch"):
+                local.scratch = scratch(X.shape[1], B.shape[1], np.float32)
+            batch(self.tables.model, B, lo, hi, seed, effort.starts, heat, X, F, local.scratch)
+
+        groups = -(-rows.size // (LANES // effort.starts))
+        grain = GRAIN_WORK // (LANES * effort.passes * self.entries)
+        in_parallel(work, groups, self.n_jobs, int(np.clip(grain, 1, MAX_GRAIN)), self.stop)
+        again = np.isfinite(F) & np.all(self.X[rows] == X, axis=1)
+        better = np.less(F, self.F[rows])
+        self.X[rows[better]], self.F[rows[better]] = X[better], F[better]
+        self.times[rows] = np.where(again, self.times[rows] + 1, np.where(better, 1, self.times[rows]))
+        self.open = rows[self.times[rows] < ENOUGH]
+        self.rounds += 1
+        return int(np.sum(again))
+
+
+def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain: int, stop: Stop) -> None:
+    """work(lo, hi) over ranges of `grain`, by a crew; Ctrl-C ends it early."""
+    ranges = iter([(lo, min(lo + grain, count)) for lo in range(0, count, grain)])
+
+    def next_job() -> Job | None:
+        part = next(ranges, None)
+        return None if part is None else Job(lambda tick: work(*part), lambda outcome: None)
+
+    def halt() -> None:
+        stop.why = stop.why or Status.INTERRUPTED
+
+    with on_interrupt(halt):
+        Crew(next_job, stop, lambda: None, in_order=False).run(n_jobs, halt)
+
+
+def _first(many: Many) -> Host:
+    """A'b for every right-hand side: its signs are what one without any round is left with."""
+    piece = many.compiled.pieces[0]
+    adjoint = piece.operator.adjoint(from_numpy(many.B, many.compiled.like))
+    linear = 0.0 if many.compiled.c is None else to_numpy(many.compiled.c)
+    return np.asarray(to_numpy(adjoint) - linear)
+
+
+def _temperature(many: Many) -> float:
+    """The unit of temperature: what a flip changes near good answers to some right-hand sides, as a guess."""
+    rng = np.random.default_rng(0)
+    rows = rng.choice(len(many.B), min(16, len(many.B)), replace=False)
+    signs = np.where(rng.random((rows.size, many.compiled.n)) < 0.5, -1.0, 1.0)
+    Z = many.compiled.pieces[0].operator.apply(from_numpy(signs, many.compiled.like))
+    return units_at(many.compiled, ANSWER_SHARE * (to_numpy(Z) - many.B[rows])).rho
