@@ -97,7 +97,7 @@ def duels(rows: Sequence[Row]) -> Table:
             mean([row for row in part if (row["instance"], row["seed"]) in pairs], "gap")
             for part in (mine, theirs)
         ]
-        lost = 1 - fight.wins - fight.ties
+        lost = round(1 - fight.wins - fight.ties, 9)
         lines.append([method, budget, fight.pairs, *gaps, fight.wins, fight.ties, lost])
     columns = ["method", "seconds", "cases", "gap of auto", "gap", "auto wins", "ties", "auto loses"]
     caption = "On the same instances and seeds. Gaps in per cent; wins, ties and losses are shares of cases."
@@ -179,7 +179,7 @@ def instance_tables(rows: Sequence[Row]) -> list[Table]:
             found = grouped(group, "method")
             listed = group[0].get("listed") or [None]
             here = min(row["fun"] for row in rows if row["instance"] == instance)
-            cells = [mean(found[m], "gap") if m in found else None for m in methods]
+            cells = [round(mean(found[m], "gap") or 0.0, 4) if m in found else None for m in methods]
             lines.append([instance, group[0]["n"], min(listed), here, *cells])
         columns = ["instance", "n", "listed best", "best here", *methods]
         title = f"Gap by instance at {budget:g} s, per cent"
@@ -193,7 +193,7 @@ def bound_table(rows: Sequence[Row]) -> list[Table]:
     lines = []
     for instance, group in grouped(bounded, "instance").items():
         row = max(group, key=lambda row: float(row["bound"]))
-        share = 100 * (row["best"] - row["bound"]) / (abs(row["best"]) or 1.0)
+        share = round(100 * (row["best"] - row["bound"]) / (abs(row["best"]) or 1.0), 3)
         lines.append([instance, row["n"], row["best"], row["bound"], share, row["budget"]])
     columns = ["instance", "n", "best value", "lower bound", "distance, per cent", "seconds"]
     caption = "Proved in the same solve as the answer, in a tenth of its time. The best of all runs of auto."

@@ -109,7 +109,7 @@ def _fitting(run: Callable[[int], Any], seconds: float) -> int:
         tried *= 2
         taken = _least_seconds(run, tried, 1) - overhead
     taken = min(taken, _least_seconds(run, tried, PROBES) - overhead)
-    return max(1, int(tried * (seconds - overhead) / taken))
+    return max(1, int(tried * max(seconds - overhead, 0.5 * seconds) / taken))
 
 
 def _least_seconds(run: Callable[[int], Any], count: int, times: int) -> float:
