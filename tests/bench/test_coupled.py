@@ -95,7 +95,7 @@ def test_pace_is_measured_until_it_takes_a_share_of_the_time(monkeypatch):
     def run(sweeps):
         now[0] += 0.5 + 0.01 * sweeps
 
-    assert coupled_samplers._fitting(run, 10.5) in range(980, 1010)
+    assert coupled_samplers._fitting(run, 10.5) in range(980, 1020)
 
 
 @pytest.mark.parametrize("kind", GRAPHS)
