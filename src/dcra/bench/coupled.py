@@ -15,12 +15,14 @@ from dcra.bench.coupled_report import sections
 from dcra.bench.coupled_rivals import Allowance, Answer, Rival, ours
 from dcra.bench.coupled_samplers import bifurcation, dwave_annealing, dwave_tabu
 from dcra.bench.sections import Section
+from dcra.engines.dcra import DCRA
 from dcra.problem import Problem
 
 OURS = ("auto", "anneal", "tabu", "sweep", "dcra", "sdp-rounding", "flip", "random")
 
 RIVALS: dict[str, Rival] = {
     **{name: ours(name) for name in OURS},
+    "dcra-alone": ours(DCRA()),
     "dwave-sa": dwave_annealing(1),
     "dwave-sa-8": dwave_annealing(8),
     "dwave-tabu": dwave_tabu,

@@ -17,6 +17,7 @@ from dcra._array import to_numpy
 from dcra._kernels import loading
 from dcra.api import solve
 from dcra.bench.solving import thinned
+from dcra.engines.base import Engine
 from dcra.problem import Problem
 
 Host = np.ndarray[Any, Any]
@@ -45,10 +46,10 @@ class Answer(NamedTuple):
 Rival = Callable[[Problem, Allowance], Callable[[], Answer]]
 
 
-def ours(method: str) -> Rival:
+def ours(method: str | Engine) -> Rival:
     def prepare(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
         loading.load(family=problem.loops)
-        for name in {method, "anneal"}:  # "auto" may enumerate, and load no loops
+        for name in (method, "anneal"):  # "auto" may enumerate, and load no loops
             solve(problem, method=name, time_limit=WARMING, seed=0, n_jobs=1)
 
         def answer() -> Answer:
