@@ -88,6 +88,12 @@ def test_gaps_are_to_the_best_of_lists_and_rows():
     assert "Lists disagree on b" in unlike
 
 
+def test_lists_that_a_bound_rules_out_do_not_count():
+    rows = with_gaps([{**row("auto", -90.0), "bound": -95.0}, row("flip", -81.0)])
+    assert [r["gap"] for r in rows] == [0.0, 10.0]
+    assert said_of_lists(rows) == ["Proved bounds rule out what is listed for a; it does not count."]
+
+
 def test_pace_is_measured_until_it_takes_a_share_of_the_time(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(coupled_samplers, "time", SimpleNamespace(perf_counter=lambda: now[0]))

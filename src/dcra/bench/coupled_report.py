@@ -44,10 +44,15 @@ def sections(name: str, goal: str, rows: Sequence[Row]) -> list[Section]:
 
 
 def with_gaps(rows: Sequence[Row]) -> list[Row]:
-    """Rows with their gap in per cent of the best value known of their instance."""
+    """Rows with their gap in per cent of the best value known of their instance.
+
+    A listed value that a proved bound rules out does not count.
+    """
     measured = []
     for group in grouped(rows, "instance").values():
-        best = min(min(float(row["fun"]), *map(float, row.get("listed") or [inf])) for row in group)
+        proved = max((float(row["bound"]) for row in group if row.get("bound") is not None), default=-inf)
+        listed = [float(value) for row in group for value in row.get("listed") or [] if value >= proved]
+        best = min([float(row["fun"]) for row in group] + listed)
         unit = abs(best) or 1.0
         measured += [{**row, "best": best, "gap": 100 * (float(row["fun"]) - best) / unit} for row in group]
     return measured
@@ -58,7 +63,10 @@ def said_of_lists(rows: Sequence[Row]) -> list[str]:
     groups = grouped([row for row in rows if row.get("listed")], "instance")
     beyond = [i for i, group in groups.items() if group[0]["best"] < min(group[0]["listed"])]
     unlike = [i for i, group in groups.items() if len(group[0]["listed"]) > 1]
+    impossible = [i for i, group in groups.items() if group[0]["best"] > min(group[0]["listed"])]
     said = []
+    if impossible:
+        said.append(f"Proved bounds rule out what is listed for {', '.join(impossible)}; it does not count.")
     if beyond:
         said.append(f"Answers here are beyond the best listed value on {', '.join(beyond)}.")
     if unlike:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from dcra.bench.base import Skip
 from dcra.bench.coupled import RIVALS, Coupled, data_file, data_names, listed_energies
 from dcra.problem import Problem
 
@@ -42,17 +40,7 @@ class Qubo(Coupled):
         if "/" not in instance:
             return []
         folder, _, name = instance.rpartition("/")
-        name = name.removesuffix(".sparse")
-        return listed_energies(folder, name) or _listed_elsewhere(name.replace("-", "."))
-
-
-def _listed_elsewhere(name: str) -> list[float]:
-    """A second list, for what the first does not have."""
-    try:
-        known = json.loads(data_file("biqmac", "best_known_rliang_metadata.json").read_text())
-    except Skip:
-        return []
-    return [float(known[name]["best"])] if name in known else []
+        return listed_energies(folder, name.removesuffix(".sparse"))
 
 
 def random_qubo(n: int, density: float, seed: int) -> Problem:
