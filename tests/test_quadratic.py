@@ -13,6 +13,8 @@ from dcra.engines import DCRA, Sweep
 from dcra.operators import MatrixFree
 from dcra.problem import Problem
 from dcra.quadratic import Quadratic, as_quadratic, lattice_step, next_value
+from dcra.quadratic_auto import Annealing
+from dcra.search import Limits
 from dcra.term import Term
 
 N = 9
@@ -232,3 +234,38 @@ def test_a_time_limit_and_a_target():
     assert result.status in ("time_limit", "optimal")
     assert result.seconds <= 5.1
     assert dcra.solve(problem, target=known, seed=0, starts=50).status in ("target", "optimal")
+
+
+def test_turning_halves_lowers_the_value():
+    n, rng = 200, np.random.default_rng(0)
+    J = sparse.random_array((n, n), density=0.05, rng=rng).tocsc()
+    compiled = compile_problem(Problem(quadratic=J, linear=rng.standard_normal(n)))
+    form, c = compiled.quadratic, np.asarray(compiled.c)
+    for start, g in ((np.ones(n), np.zeros(n)), (np.where(c > 0, -1.0, 1.0), c)):
+        s = form.turned(start, g, compiled.like)
+        assert set(np.unique(s)) == {-1.0, 1.0}
+        assert form.value(s) + g @ s < min(0.0, form.value(start) + g @ start)
+
+
+def test_the_first_answer_of_a_cut_is_no_empty_one():
+    problem = dcra.Problem(quadratic=np.ones((60, 60)), constant=0.0)
+    result = dcra.solve(problem, starts=1, seed=0, n_jobs=1)
+    assert result.history[0].fun < 0.5 * 60**2
+
+
+class Steady:
+    """A search with one second left of ten."""
+
+    def __init__(self):
+        self.limits = Limits(time_limit=10.0)
+        self.seconds_left = 1.0
+
+
+def test_the_last_run_is_sized_by_the_pace_of_its_own_kind():
+    plan = Annealing(compile_problem(Problem(quadratic=np.ones((40, 40)) - np.eye(40))))
+    plan.passes = 1e9
+    plan.pace = {False: 0.01, True: 0.002}
+    assert plan._passes(Steady(), gentle=False) == 90
+    assert plan._passes(Steady(), gentle=True) == 450
+    plan.pace = {True: 0.002}
+    assert plan._passes(Steady(), gentle=False) == plan._passes(Steady(), gentle=True)

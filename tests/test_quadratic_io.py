@@ -161,6 +161,7 @@ BAD = [
     ("a.qubo", "p qubo 0 3 0 2\n0 1 1\n", "promises 2 couplers; the file has 1"),
     ("a.coo", "0 -1 1\n", "line 1: an index must not be negative"),
     ("a.txt", "hello world\n", "unknown extension .txt"),
+    ("a.txt", "", "the file is empty"),
 ]
 
 

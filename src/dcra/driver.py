@@ -55,7 +55,7 @@ def run(search: Search, plan: Plan, method: str, on_tick: Callable[[Search], Non
 
 
 def first_answer(search: Search, alone: bool = False) -> None:
-    """A point after one pass, x = -sign(A'f'(-b) + c), the user's points, and the bound that is free."""
+    """A point after a pass or three, x = -sign(A'f'(-b) + c), the user's, and the bound that is free."""
     compiled = search.compiled
     problem = compiled.problem
     begin = search.limits.clock()
@@ -65,7 +65,10 @@ def first_answer(search: Search, alone: bool = False) -> None:
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
     down = np.where(g > 0, -1.0, 1.0)
-    search.fallback = np.stack([down, -down])  # the step may overshoot so far that its opposite is better
+    opposite = -down  # the step may overshoot so far that its opposite is better
+    if compiled.quadratic is not None:
+        opposite = compiled.quadratic.turned(opposite, g, compiled.like)
+    search.fallback = np.stack([down, opposite])
     if not alone:
         search.offer(search.fallback)
     if search.points is not None:

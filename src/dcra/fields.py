@@ -71,6 +71,20 @@ class SpinForm:
 
         return namespace(S).sum(S * self.apply(S), axis=-1)
 
+    def turned(self, s: Host, g: Host, like: Array) -> Host:
+        """Spins s after two halves of them, drawn at random, were turned to where s'Js + g's is less.
+
+        From a random point where g is zero, for all equal is the worst cut.
+        """
+        rng = np.random.default_rng(0)
+        if not g.any():
+            s = np.where(rng.random(s.size) < 0.5, -1.0, 1.0)
+        first = rng.random(s.size) < 0.5
+        for half in (first, ~first):
+            fields = 2.0 * to_numpy(self.apply(from_numpy(s, like, like.dtype))) + g
+            s = np.where(half & (s * fields > 0), -s, s)
+        return s
+
     def columns(self, lo: int, hi: int) -> SpinForm:
         return SpinForm(self.J.columns(lo, hi)) if not isinstance(self.J, MatrixFree) else self
 

@@ -1,4 +1,4 @@
-"""The problem: minimise sum_t w_t f_t(A_t x - b_t) + c'x + x'Qx over binary x. With `term`, all validation."""
+"""The problem: minimise sum_t w_t f_t(A_t x - b_t) + c'x + x'Qx over binary x."""
 
 from __future__ import annotations
 

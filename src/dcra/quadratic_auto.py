@@ -32,6 +32,9 @@ GROWTH = 1.25
 SHARE = 1 / 6
 """Share of a timed search that one run may take."""
 
+FITTING = 0.9
+"""Share of the time left that the last run is given: one that does not come to its end is worth nothing."""
+
 ELITE = 12
 """Answers of runs from random points that others are crossed with; those from the best are too alike."""
 
@@ -63,7 +66,7 @@ class Annealing:
         self.compiled = compiled
         self.unit = temperature_unit(compiled)
         self.passes = float(FIRST_PASSES)
-        self.pace = 0.0  # seconds per pass
+        self.pace: dict[bool, float] = {}  # seconds per pass, of gentle runs and of others
         self.elite: list[tuple[float, Host]] = []
         self.best: tuple[float, Host] = (np.inf, np.ones(compiled.n))
         self.runs = 0
@@ -74,15 +77,11 @@ class Annealing:
         if search.starts_left <= 0:
             return None
         starts = next_starts(search, 1)
-        passes = self._passes(search)
         self.runs += 1
-        if starts.points is not None:
-            return self._run(search, passes, GENTLE, starts)
-        if self.elite and self.runs % AGAIN == 0:
-            best = self.best[1]
-            again = Starts(starts.seed, starts.first, 1, best[None].copy())
-            return self._run(search, passes, GENTLE, again)
-        return self._run(search, passes, HOT, starts)
+        if starts.points is None and self.elite and self.runs % AGAIN == 0:
+            starts = Starts(starts.seed, starts.first, 1, self.best[1][None].copy())
+        gentle = starts.points is not None
+        return self._run(search, self._passes(search, gentle), GENTLE if gentle else HOT, starts)
 
     def _run(self, search: Search, passes: int, hot: float, starts: Starts) -> Task:
         engine = Anneal(passes, hot, COLD, self.unit)
@@ -92,7 +91,8 @@ class Annealing:
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         state = outcome.state
         assert isinstance(state, FieldAnnealState)
-        self.pace = outcome.seconds / max(1, state.steps)
+        gentle = task.starts.points is not None
+        self.pace[gentle] = outcome.seconds / max(1, state.steps)
         spins = outcome.spins[0]
         if self.crossing and self.elite:
             child, value = self._crossed(spins)
@@ -102,17 +102,19 @@ class Annealing:
         found = float(state.score[1])
         if found < self.best[0]:
             self.best = found, spins.copy()
-        if task.starts.points is None:
+        if not gentle:
             self._admit(found, spins)
         loading.remember("losses" if self.compiled.pieces else "couplings")
 
-    def _passes(self, search: Search) -> int:
+    def _passes(self, search: Search, gentle: bool) -> int:
         limit = search.limits.time_limit
         if limit is None:
             return PASSES_PER_START
-        left = search.seconds_left / self.pace if self.pace else FIRST_PASSES
-        share = SHARE * limit * search.limits.n_jobs / self.pace if self.pace else FIRST_PASSES
-        passes = min(self.passes, share, left)
+        passes = self.passes
+        pace = self.pace.get(gentle) or self.pace.get(not gentle)
+        if pace:
+            share = SHARE * limit * search.limits.n_jobs
+            passes = min(passes, min(share, FITTING * search.seconds_left) / pace)
         self.passes *= GROWTH
         most = max(ENOUGH, SQUARE_SHARE * self.compiled.n**2)
         return int(np.clip(passes, LEAST_PASSES, most))

@@ -1,12 +1,15 @@
 """Benchmarks of quadratic objectives: cases, rows and reports on the smallest instances."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dcra.bench import coupled_samplers
 from dcra.bench.base import Case, Choice, Skip
-from dcra.bench.coupled_rivals import _over_bits
+from dcra.bench.coupled_exact import _over_bits
+from dcra.bench.coupled_report import said_of_lists, seconds_to, with_gaps
 from dcra.bench.maxcut import GRAPHS
 from dcra.bench.registry import benchmark
 from dcra.bench.sections import Figure, Table, Text
@@ -48,9 +51,57 @@ def test_rows_add_up_to_a_report(name, instance, methods):
     best = min(row["fun"] for row in rows)
     assert rows[0]["fun"] == best
     sections = study.report(rows)
-    assert [type(section) for section in sections] == [Text, Table, sections[2].__class__, Table]
-    assert any(isinstance(section, Figure) for section in sections)
-    assert sections[1].rows[0][1] == 0.0
+    tables = {section.title: section for section in sections if isinstance(section, Table)}
+    assert isinstance(sections[0], Text)
+    assert sum(isinstance(section, Figure) for section in sections) == 2
+    assert tables["Mean gap in per cent"].rows[0] == ["auto", 1, 0.0]
+    assert tables["Time to target"].rows[0][:3] == ["auto", 1, 1.0]
+    assert [line[0] for line in tables["Against auto"].rows] == methods[1:]
+
+
+def row(method, fun, budget=1.0, history=None, listed=(-100.0,), instance="a"):
+    case = {"instance": instance, "method": method, "seed": 0, "budget": budget}
+    return {**case, "fun": fun, "wall": budget, "n": 9, "listed": list(listed), "history": history}
+
+
+def test_time_to_target_is_read_from_histories_or_charged_as_a_whole():
+    rows = with_gaps(
+        [
+            row("auto", -99.0, 1.0, [[0.1, -99.0]]),
+            row("auto", -100.0, 10.0, [[0.5, -98.0], [2.0, -99.95], [5.0, -100.0]]),
+            row("dwave-sa", -99.92, 1.0),
+            row("dwave-sa", -99.95, 3.0),
+        ]
+    )
+    ours, theirs = rows[:2], rows[2:]
+    assert [seconds_to(ours, gap) for gap in (0.1, 0.0)] == [2.0, 5.0]
+    assert [seconds_to(theirs, gap) for gap in (0.1, 0.0)] == [1.0, np.inf]
+
+
+def test_gaps_are_to_the_best_of_lists_and_rows():
+    rows = with_gaps(
+        [row("auto", -101.0), row("flip", -99.0), row("auto", -98.0, listed=(-100.0, -98.0), instance="b")]
+    )
+    assert [round(r["gap"], 3) for r in rows] == [0.0, 1.98, 2.0]
+    beyond, unlike = said_of_lists(rows)
+    assert beyond == "Answers here are beyond the best listed value on a."
+    assert "Lists disagree on b" in unlike
+
+
+def test_lists_that_a_bound_rules_out_do_not_count():
+    rows = with_gaps([{**row("auto", -90.0), "bound": -95.0}, row("flip", -81.0)])
+    assert [r["gap"] for r in rows] == [0.0, 10.0]
+    assert said_of_lists(rows) == ["Proved bounds rule out what is listed for a; it does not count."]
+
+
+def test_pace_is_measured_until_it_takes_a_share_of_the_time(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(coupled_samplers, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def run(sweeps):
+        now[0] += 0.5 + 0.01 * sweeps
+
+    assert coupled_samplers._fitting(run, 10.5) in range(980, 1020)
 
 
 @pytest.mark.parametrize("kind", GRAPHS)

@@ -9,24 +9,30 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra.apps.quadratic import cut_problem
-from dcra.bench.coupled import Coupled, data_file, data_names
-from dcra.bench.coupled_rivals import RIVALS
+from dcra.bench.base import Skip
+from dcra.bench.coupled import RIVALS, Coupled, data_file, data_names, listed_energies
 from dcra.problem import Problem
+
+ANY = 10**9
+FILES: dict[str, list[tuple[str, str, int, int]]] = {
+    "biqmac": [("biqmac/rudy", "*", 1, ANY), ("biqmac/ising", "*", 1, ANY)],
+    "gset": [("gset", "G*.txt", 1, 3000)],
+    "gset-large": [("gset", "G*.txt", 3001, ANY)],
+}
+"""Folders below DCRA_DATA, patterns, and the least and most nodes."""
 
 
 class MaxCut(Coupled):
     name: ClassVar[str] = "maxcut"
     summary: ClassVar[str] = "Max-Cut on random, signed and toroidal graphs, and on the G-set"
     goal: ClassVar[str] = "Cut the nodes of a graph in two so that the edges between the sides weigh most."
-    sizes: ClassVar[Sequence[str]] = ("800", "2000", "5000", "gset", "gset-large")
+    sizes: ClassVar[Sequence[str]] = ("800", "2000", "5000", *FILES)
     methods: ClassVar[Sequence[str]] = tuple(RIVALS)
     budgets: ClassVar[dict[str, Sequence[float]]] = {"small": (0.3, 1.0), "full": (0.3, 1.0, 3.0, 10.0, 60.0)}
 
     def instances(self, size: str) -> list[str]:
-        if size.startswith("gset"):
-            large = size == "gset-large"
-            known = _known()
-            return [name for name in data_names("gset", "G*.txt") if (_nodes(name, known) > 3000) == large]
+        if size in FILES:
+            return [name for place in FILES[size] for name in data_names(*place)]
         return [f"{kind}-{size}-{k}" for k in range(2) for kind in GRAPHS]
 
     def problem(self, instance: str) -> Problem:
@@ -37,9 +43,11 @@ class MaxCut(Coupled):
         kind, n, seed = instance.split("-")
         return cut_problem(int(n), *GRAPHS[kind](int(n), np.random.default_rng(int(seed))))
 
-    def best_known(self, instance: str) -> float | None:
-        entry = _known().get(instance.rpartition("/")[2].removesuffix(".txt"))
-        return -float(entry["best_known_cut"]) if entry else None
+    def listed(self, instance: str) -> list[float]:
+        if "/" not in instance:
+            return []
+        folder, _, name = instance.rpartition("/")
+        return [-cut for cut in listed_energies(folder, name)] or _listed_cuts(name.removesuffix(".txt"))
 
 
 Host = np.ndarray[Any, Any]
@@ -71,17 +79,11 @@ def torus(n: int, rng: np.random.Generator) -> Edges:
 GRAPHS = {"random": random_graph, "signed": signed_graph, "torus": torus}
 
 
-def _known() -> dict[str, dict[str, float]]:
-    from dcra.bench.base import Skip
-
+def _listed_cuts(name: str) -> list[float]:
+    """What two lists say of a graph of the G-set."""
     try:
-        text = data_file("gset", "best_known.json").read_text()
+        known = json.loads(data_file("gset", "best_known.json").read_text())
     except Skip:
-        return {}
-    known: dict[str, dict[str, float]] = json.loads(text)
-    return known
-
-
-def _nodes(name: str, known: dict[str, dict[str, float]]) -> float:
-    entry = known.get(name.rpartition("/")[2].removesuffix(".txt"))
-    return entry["n"] if entry else 0
+        return []
+    cuts = [cut for source, cut in known.get(name, {}).items() if source not in ("n", "m")]
+    return sorted({-float(cut) for cut in cuts})

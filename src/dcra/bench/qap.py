@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from dcra.apps.qap import assignment_cost, qap
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
-from dcra.bench.coupled import (
-    RULES,
-    data_file,
-    data_names,
-    gap_figure,
-    gaps_of,
-    instance_table,
-    mean_table,
-    timed,
-)
-from dcra.bench.sections import Section, Text
+from dcra.bench.coupled import clocked, data_file, data_names
+from dcra.bench.coupled_report import sections
+from dcra.bench.coupled_rivals import Allowance, Answer
+from dcra.bench.sections import Section
+from dcra.bench.solving import thinned
 
 Host = np.ndarray[Any, Any]
+
+
+class Solver(Protocol):
+    """`starts` counts instead of the clock where a solver is only to be warmed up."""
+
+    def __call__(self, F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> Answer: ...
+
+
+FILES = {"qaplib": (0, 30), "qaplib-large": (31, 100)}
+"""Least and most facilities."""
 
 
 class Qap(Benchmark):
     name: ClassVar[str] = "qap"
     summary: ClassVar[str] = "Quadratic assignment with 12 to 50 facilities, and QAPLIB"
-    sizes: ClassVar[Sequence[str]] = ("12", "20", "30", "50", "qaplib")
+    sizes: ClassVar[Sequence[str]] = ("12", "20", "30", "50", *FILES)
     methods: ClassVar[Sequence[str]] = ("auto", "penalties", "scipy-faq", "scipy-2opt", "random")
 
     def cases(self, choice: Choice) -> Iterable[Case]:
@@ -41,29 +46,31 @@ class Qap(Benchmark):
                         yield Case(instance, method, 0, budget * (choice.budget or 1.0))
 
     def instances(self, size: str) -> list[str]:
-        if size == "qaplib":
-            return data_names("qaplib", "*.dat")
+        if size in FILES:
+            return data_names("qaplib", "*.dat", *FILES[size])
         return [f"{kind}-{size}-{k}" for k in range(2) for kind in ("random", "grid")]
+
+    def warm(self, case: Case) -> None:
+        F, D = matrices("grid-6-0")
+        if case.method in ("auto", "penalties"):
+            SOLVERS[case.method](F, D, Allowance(10.0, 0, 1), starts=1)
 
     def run(self, case: Case) -> Row:
         F, D = matrices(case.instance)
         assert case.budget is not None
-        solve = SOLVERS[case.method]
-        if case.method in ("auto", "penalties"):
-            qap(F[:5, :5], D[:5, :5], method="auto" if case.method == "auto" else "anneal", starts=1, seed=0)
-        p, wall, cpu = timed(lambda: solve(F, D, case.budget or 1.0, case.seed))
+        allowed = Allowance(case.budget, case.seed, self.threads)
+        answer, row = clocked(lambda: SOLVERS[case.method](F, D, allowed))
+        p = answer.x
         if sorted(p.tolist()) != list(range(len(F))):
             raise AssertionError(f"{case.method} gave no permutation")
-        row: Row = {"fun": assignment_cost(F, D, p), "wall": wall, "cpu": cpu, "n": len(F)}
-        known = _best_known(case.instance)
-        return row if known is None else row | {"best_known": known}
+        cost = assignment_cost(F, D, p)
+        return {"fun": cost, **row, "n": len(F), "listed": _listed(case.instance)}
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
-        finished = [row for row in rows if row.get("fun") is not None]
-        gaps = gaps_of(finished)
-        goal = "Put facilities on places so that flow times distance, over all pairs, costs least."
-        tables = (mean_table, gap_figure, instance_table)
-        return [Text(self.name, [goal, RULES]), *(make(finished, gaps) for make in tables)]
+        return sections(self.name, GOAL, rows)
+
+
+GOAL = "Put facilities on places so that flow times distance, over all pairs, costs least."
 
 
 def matrices(instance: str) -> tuple[Host, Host]:
@@ -84,50 +91,59 @@ def matrices(instance: str) -> tuple[Host, Host]:
     return (F + F.T).astype(float), (D + D.T).astype(float)
 
 
-def _scipy(method: str) -> Callable[[Host, Host, float, int], Host]:
-    def run(F: Host, D: Host, seconds: float, seed: int) -> Host:
-        """SciPy's method from random starts until the time is up."""
-        import time
+def _ours(method: str) -> Solver:
+    def run(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> Answer:
+        limits = {"time_limit": allowed.seconds, "starts": starts, "n_jobs": allowed.threads}
+        found = qap(F, D, method=method, seed=allowed.seed, **limits)
+        if method != "auto":  # the history of the last round of several
+            return Answer(found.permutation)
+        return Answer(found.permutation, thinned([(row.seconds, row.fun) for row in found.result.history]))
 
+    return run
+
+
+def _scipy(method: str) -> Solver:
+    def run(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> Answer:
+        """SciPy's method from random starts until the time is up."""
         from scipy import optimize
 
         assign: Any = optimize.quadratic_assignment
-        rng, end = np.random.default_rng(seed), time.perf_counter() + seconds
-        best, cost = np.arange(len(F)), np.inf
-        while True:
+        rng, begin = np.random.default_rng(allowed.seed), time.perf_counter()
+        best, cost, history = np.arange(len(F)), np.inf, []
+        while time.perf_counter() - begin < allowed.seconds:
             options: dict[str, Any] = {"rng": rng}
             if method == "faq":
                 options["P0"] = "randomized"
             found = assign(F, D, method=method, options=options)
             if found.fun < cost:
                 best, cost = np.asarray(found.col_ind), float(found.fun)
-            if time.perf_counter() > end:
-                return best
+                history.append((time.perf_counter() - begin, cost))
+        return Answer(best, thinned(history))
 
     return run
 
 
-def _random(F: Host, D: Host, seconds: float, seed: int) -> Host:
-    rng = np.random.default_rng(seed)
+def _random(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> Answer:
+    rng = np.random.default_rng(allowed.seed)
     tries = [rng.permutation(len(F)) for _ in range(100)]
-    return min(tries, key=lambda p: assignment_cost(F, D, p))
+    return Answer(min(tries, key=lambda p: assignment_cost(F, D, p)))
 
 
-SOLVERS: dict[str, Callable[[Host, Host, float, int], Host]] = {
-    "auto": lambda F, D, s, seed: qap(F, D, time_limit=s, seed=seed).permutation,
-    "penalties": lambda F, D, s, seed: qap(F, D, method="anneal", time_limit=s, seed=seed).permutation,
+SOLVERS: dict[str, Solver] = {
+    "auto": _ours("auto"),
+    "penalties": _ours("anneal"),
     "scipy-faq": _scipy("faq"),
     "scipy-2opt": _scipy("2opt"),
     "random": _random,
 }
 
 
-def _best_known(instance: str) -> float | None:
+def _listed(instance: str) -> list[float]:
     if "/" not in instance:
-        return None
+        return []
     try:
         known = json.loads(data_file("qaplib", "best_known.json").read_text())
     except Skip:
-        return None
+        return []
     value = known.get(instance.rpartition("/")[2].removesuffix(".dat"), {}).get("value_in_sln")
-    return None if value is None else float(value)
+    return [] if value is None else [float(value)]

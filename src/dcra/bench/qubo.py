@@ -8,23 +8,24 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from dcra.bench.base import Skip
-from dcra.bench.coupled import Coupled, data_file, data_names
-from dcra.bench.coupled_rivals import RIVALS
+from dcra.bench.coupled import RIVALS, Coupled, data_file, data_names, listed_energies
 from dcra.problem import Problem
+
+FILES = {"biqmac": (0, 250), "biqmac-large": (251, 10**9)}
+"""Least and most variables."""
 
 
 class Qubo(Coupled):
     name: ClassVar[str] = "qubo"
     summary: ClassVar[str] = "QUBO with 100 to 2500 variables, and the Biq Mac library"
     goal: ClassVar[str] = "Minimise x'Qx over {0,1}, Q of random whole numbers between -100 and 100."
-    sizes: ClassVar[Sequence[str]] = ("100", "250", "1000", "2500", "biqmac")
+    sizes: ClassVar[Sequence[str]] = ("100", "250", "1000", "2500", *FILES)
     methods: ClassVar[Sequence[str]] = tuple(RIVALS)
     budgets: ClassVar[dict[str, Sequence[float]]] = {"small": (0.3, 1.0), "full": (0.3, 1.0, 3.0, 10.0)}
 
     def instances(self, size: str) -> list[str]:
-        if size == "biqmac":
-            return data_names("biqmac", "*/*.sparse")
+        if size in FILES:
+            return data_names("biqmac", "*/*.sparse", *FILES[size])
         return [f"random-{size}-{percent}-{k}" for k in range(3) for percent in (10, 100)]
 
     def problem(self, instance: str) -> Problem:
@@ -35,16 +36,11 @@ class Qubo(Coupled):
         _, n, percent, seed = instance.split("-")
         return random_qubo(int(n), int(percent) / 100, int(seed))
 
-    def best_known(self, instance: str) -> float | None:
+    def listed(self, instance: str) -> list[float]:
         if "/" not in instance:
-            return None
+            return []
         folder, _, name = instance.rpartition("/")
-        try:
-            lines = data_file(*folder.split("/"), "optimal_energy.txt").read_text().splitlines()
-        except Skip:
-            return None
-        found = [line.split()[1] for line in lines if line.split()[:1] == [name.removesuffix(".sparse")]]
-        return float(found[0]) if found else None
+        return listed_energies(folder, name.removesuffix(".sparse"))
 
 
 def random_qubo(n: int, density: float, seed: int) -> Problem:

@@ -118,7 +118,7 @@ def summary(file: str, problem: Problem, result: Result, kind: str = "") -> str:
     read_as = f" (read as {KINDS[kind]}; --format says otherwise)" if kind in KINDS else ""
     rows = [_row("problem", f"{file}: {size}{read_as}")]
     if kind == "rudy":
-        rows.append(_row("cut", f"{-result.fun:.10g}, at most {-result.lower_bound:.10g}"))
+        rows.append(_row("cut", f"{0.0 - result.fun:.10g}, at most {-result.lower_bound:.10g}"))
     return "\n".join([*rows, str(result), _row("x", point_text(result, kind))])
 
 

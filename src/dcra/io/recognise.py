@@ -20,7 +20,7 @@ def by_content(path: Path) -> str | None:
         return None
     lines = lines_of(text)
     if not lines:
-        return None
+        raise ValueError("the file is empty")
     head, rest = lines[0].words, lines[1:]
     if head[:2] == ["p", "qubo"]:
         return "qubo"
