@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dcra.certificate import trivial_bound
+from dcra.closest import Closest, suitable
 from dcra.compiled import Compiled
-from dcra.engines.base import Starts
+from dcra.engines.base import Engine, Starts
 from dcra.equations import Equations, equations_of
 from dcra.meet import MAX_VARIABLES, SEGMENTS, Meet, MeetState, seconds_for
 from dcra.near import Near, worthwhile
@@ -65,12 +66,13 @@ class NearPlan:
     exact = False
     alone = False
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
         self.count = 0
 
     def next(self, search: Search) -> Task | None:
         self.count += 1
-        return Task(Near(), Starts(search.seed, self.count - 1, 1))
+        return Task(self.engine, Starts(search.seed, self.count - 1, 1))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         """Starts do not depend on each other."""
@@ -124,7 +126,9 @@ def meet_beside(compiled: Compiled, seconds_left: float | None, general: Plan) -
     if seconds_left is None or seconds_left < SHORTEST_NEAR or equations.required:
         return general
     if worthwhile(equations):
-        return Beside(NearPlan(), general, share=True)
+        return Beside(NearPlan(Near()), general, share=True)
+    if suitable(compiled, equations, seconds_left):
+        return Beside(NearPlan(Closest()), general, share=True)
     if not compiled.tabulated:
         return general
     return Beside(Repeat(Anneal()), general, share=True)  # short runs: good points have no good neighbours

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf, isfinite, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from dcra.engines.base import Engine, Host, Starts, State
 from dcra.enumeration import SEGMENTS, Enumerate
 from dcra.problem import Problem
 from dcra.result import Progress, Result, Status, relative_gap
-
-if TYPE_CHECKING:
-    from dcra.sdp import SdpStage
-    from dcra.sdp_mixed import MixedStage
 
 DEFAULT_STARTS = 32
 CHUNK_SECONDS = 0.002
@@ -76,6 +72,21 @@ class Outcome(NamedTuple):
     spins: Host
     state: State
     seconds: float
+
+
+class Stage(Protocol):
+    """Raises a lower bound step by step; `bound` is valid at any moment."""
+
+    @property
+    def bound(self) -> float: ...
+
+    @property
+    def rounds(self) -> int: ...
+
+    @property
+    def done(self) -> bool: ...
+
+    def advance(self, work: int) -> None: ...
 
 
 class Plan(Protocol):
@@ -141,7 +152,12 @@ class Search:
         return self.compiled
 
     def settle(self) -> None:
-        """Make sure that there is an answer to report."""
+        """Make sure that there is an answer to report, and that it says whether it is feasible."""
+        assert self.spins is not None
+        self.violation = float(self.compiled.problem.violation(self.compiled.decode(self.spins)))
+        self.feasible = self.violation == 0
+        if not self.feasible and self.status is Status.OPTIMAL:
+            self.status = Status.INFEASIBLE  # what no point avoids
 
     def halted(self) -> bool:
         """Whether workers should return what they have. Read by all threads."""
@@ -376,8 +392,11 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     return rounded_up(search.compiled.problem, stage.bound)
 
 
-def dual_stage(compiled: Compiled, fun: float, seconds: float) -> DualStage | SdpStage | MixedStage:
+def dual_stage(compiled: Compiled, fun: float, seconds: float) -> Stage:
     """The stage that raises the bound of a problem, given the objective of a point and the time there is."""
+    special = compiled.problem.dual_stage(compiled, fun, seconds)
+    if special is not None:
+        return special
     if compiled.quadratic is None:
         return DualStage(compiled, fun)
     from dcra.sdp import SdpStage

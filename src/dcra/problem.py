@@ -16,7 +16,7 @@ from dcra.quadratic import Quadratic, as_quadratic, lattice_step
 
 if TYPE_CHECKING:
     from dcra.compiled import Compiled
-    from dcra.portfolio import Plan
+    from dcra.portfolio import Plan, Stage
 
 Domain = Literal["spin", "binary"]
 DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -158,6 +158,10 @@ class Problem:
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
         """How method "auto" should search, for special kinds of problem; None: by the general plan."""
+        return None
+
+    def dual_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
+        """What raises the lower bound of special kinds of problem; None: the general stage."""
         return None
 
     def objective(self, x: Array) -> Any:
