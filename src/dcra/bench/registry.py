@@ -13,6 +13,7 @@ BENCHMARKS: dict[str, str] = {
     "families": "dcra.bench.families:Families",
     "bcs": "dcra.bench.bcs:BinaryCompressedSensing",
     "hashing": "dcra.bench.hashing:Hashing",
+    "constrained": "dcra.bench.constrained:Constrained",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
     "maxsat": "dcra.bench.maxsat:MaxSat",
     "mimo": "dcra.bench.mimo:Mimo",
