@@ -283,7 +283,7 @@ def test_warmup_tries_everything(capsys, monkeypatch):
     ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
     names = (*ours, "auto", "batch")  # the second time with constraints
     alone = [[(kind, name) for name in names] for kind in ("ndarray", "csc_array")]
-    last = [("apps", name) for name in ("maxsat", "mimo", "mimo, large")]
+    last = [("apps", name) for name in ("maxsat", "equations", "mimo", "mimo, large")]
     assert tried == [*alone[0], "assignment", *alone[1], "assignment", *last]
     for kind in ("DenseMatrix", "SparseMatrix"):
         assert {(kind, losses, name) for losses in (True, False) for name in COUPLED} <= set(coupled)

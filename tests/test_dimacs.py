@@ -40,6 +40,14 @@ def test_without_a_top_weight_all_clauses_are_soft():
     assert not clauses.hard.any()
 
 
+def test_a_top_weight_that_seems_to_be_missing_is_asked_for():
+    text = b"p wcnf 3 4\n9 1 0\n9 2 3 0\n4 -1 0\n4 -2 0\n"
+    with pytest.warns(UserWarning, match=r"2 of them weigh 9.*'p wcnf 3 4 9'"):
+        clauses = parse(text, weighted=True)
+    assert not clauses.hard.any()
+    assert not parse(b"p wcnf 2 2\n3 1 0\n3 2 0\n", weighted=True).hard.any()  # plainly soft: no warning
+
+
 def test_a_top_weight_beyond_64_bits():
     top = b"18446744073709551615"
     clauses = parse(b"p wcnf 2 2 " + top + b"\n" + top + b" 1 0\n5 2 0\n", weighted=True)

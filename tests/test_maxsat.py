@@ -144,7 +144,25 @@ def test_hard_clauses_that_cannot_be_true_are_reported():
 
 def test_hard_clauses_whose_relaxation_fails_are_proven_unsatisfiable():
     hard = [[1], [-1]] + [[v] for v in range(2, 40)]
-    assert final_lines(maxsat.solve([[2]], hard=hard, starts=2, seed=0))[-1] == "s UNSATISFIABLE"
+    answer = maxsat.solve([[2]], hard=hard, starts=2, seed=0)
+    assert final_lines(answer)[-1] == "s UNSATISFIABLE"
+    assert answer.result.status == "infeasible"
+
+
+@pytest.mark.parametrize("method", ["auto", "anneal", "enumerate"])
+def test_results_say_whether_hard_clauses_are_true(method):
+    problem = ClauseProblem(Clauses.of([[1]], hard=[[1, 2], [1, -2], [-1, 2], [-1, -2]], n=20))
+    result = dcra.solve(problem, method=method, starts=2, seed=0)
+    assert not result.feasible
+    assert not result.success
+    assert result.violation == problem.violation(result.x) == 1
+    assert result.gap == np.inf
+    assert "none that satisfies" in result.message or result.status == "infeasible"
+    assert "1 FALSE" in str(result)
+    np.testing.assert_array_equal(problem.violation(np.stack([result.x, result.x])), [1, 1])
+    fine = dcra.solve(ClauseProblem(Clauses.of([[1]], hard=[[1, 2]], n=20)), method=method, starts=2, seed=0)
+    assert fine.feasible
+    assert fine.violation == 0
 
 
 def test_same_seed_same_answer_at_any_number_of_workers():

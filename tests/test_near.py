@@ -41,7 +41,7 @@ def test_near_points_are_nearer_than_random_ones():
 
 
 def test_what_near_is_for():
-    assert worthwhile(equations_of(drawn(8, 100, 0)))
+    assert worthwhile(equations_of(drawn(6, 100, 0)))
     assert not worthwhile(equations_of(drawn(15, 100, 0)))
 
 

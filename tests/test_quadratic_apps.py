@@ -152,7 +152,8 @@ def test_bounds_hold_and_are_close(seed, domain, fields):
         stage.advance(10_000)
     assert trivial < stage.bound <= least + 1e-9
     assert stage.bound >= least - 0.25 * abs(least)
-    relaxed = compiled.value_scale * stage.relaxation.value() + compiled.offset
+    assert stage.passing is not None
+    relaxed = compiled.value_scale * stage.passing.relaxation.value() + compiled.offset
     assert stage.bound == pytest.approx(relaxed, rel=0.01)
 
 

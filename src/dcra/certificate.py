@@ -12,7 +12,7 @@ box gives a bound.
 from __future__ import annotations
 
 from math import ceil, inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -107,6 +107,21 @@ def rounded_up(problem: Problem, bound: float) -> float:
     if problem.quadratic is not None and not problem.terms and np.isfinite(bound):
         return next_value(problem, bound)
     return float(ceil(bound - 1e-6)) if np.isfinite(bound) and problem.integer_valued else bound
+
+
+class Stage(Protocol):
+    """Raises a lower bound step by step; `bound` is valid at any moment."""
+
+    @property
+    def bound(self) -> float: ...
+
+    @property
+    def rounds(self) -> int: ...
+
+    @property
+    def done(self) -> bool: ...
+
+    def advance(self, work: int) -> None: ...
 
 
 class DualStage:

@@ -42,6 +42,9 @@ RESCUE_SECONDS, RESCUE_SHARE = 10.0, 0.2
 BRANCH_SHARE = 0.5
 """Share of the time that branch and bound may take where the objective is linear."""
 
+AS_THEY_ARE = ("meet", "milp", "gurobi", "cpsat", "scip")
+"""Methods that take constraints themselves, instead of penalties."""
+
 MAX_POINTS = 1 << 22
 MAX_WORK = 4_000_000_000
 
@@ -103,7 +106,7 @@ def constrained_plan(
     compiled = search.relaxation
     if label == "enumerate" or (label == "auto" and countable(compiled, seconds)):
         return Exhaust(EnumerateFeasible())
-    if label == "meet":
+    if label in AS_THEY_ARE:
         return make_plan(search.compiled, seconds)
     make = search_plan if label == "auto" else make_plan
     plan = ConstrainedPlan(search, make(compiled, seconds), branch=label == "auto")

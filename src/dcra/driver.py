@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, isfinite, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcra._array import to_numpy
-from dcra.certificate import DualStage, rounded_up, trivial_bound
+from dcra.certificate import DualStage, Stage, rounded_up, trivial_bound
 from dcra.compiled import Compiled
 from dcra.crew import Crew, Job, on_interrupt
 from dcra.plans import Outcome, Plan, Task
@@ -17,10 +16,6 @@ from dcra.problem import Problem
 from dcra.result import Result, Status
 from dcra.search import Search
 from dcra.threads import one_blas_thread
-
-if TYPE_CHECKING:
-    from dcra.sdp import SdpStage
-    from dcra.sdp_mixed import MixedStage
 
 CHUNK_SECONDS = 0.002
 MAX_CHUNK = 1 << 40
@@ -159,8 +154,11 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     return rounded_up(search.compiled.problem, stage.bound)
 
 
-def dual_stage(compiled: Compiled, fun: float, seconds: float) -> DualStage | SdpStage | MixedStage:
+def dual_stage(compiled: Compiled, fun: float, seconds: float) -> Stage:
     """The stage that raises the bound of a problem, given the objective of a point and the time there is."""
+    special = compiled.problem.dual_stage(compiled, fun, seconds)
+    if special is not None:
+        return special
     if compiled.quadratic is None:
         return DualStage(compiled, fun)
     from dcra.sdp import SdpStage

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dcra.certificate import trivial_bound
+from dcra.closest import Closest, suitable
 from dcra.compiled import Compiled
-from dcra.engines.base import Starts
+from dcra.engines.base import Engine, Starts
 from dcra.equations import Equations, equations_of
 from dcra.meet import MAX_VARIABLES, SEGMENTS, Meet, MeetState, seconds_for
 from dcra.near import Near, worthwhile
@@ -23,6 +24,9 @@ OVERTIME = 4.0
 
 SHORTEST_NEAR = 2.0
 """Seconds below which near solutions are left to the descents."""
+
+PAIRING_SHARE = 0.8
+"""Share of the time for closest pairs: descents hardly ever come as near."""
 
 FEWEST, MOST = -24.0, 16.0
 """log2 of the solutions expected: below, a search has more rows to go by; above, it will meet one."""
@@ -66,12 +70,13 @@ class NearPlan:
     exact = False
     alone = False
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
         self.count = 0
 
     def next(self, search: Search) -> Task | None:
         self.count += 1
-        return Task(Near(), Starts(search.seed, self.count - 1, 1))
+        return Task(self.engine, Starts(search.seed, self.count - 1, 1))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         """Starts do not depend on each other."""
@@ -82,21 +87,21 @@ class Beside:
 
     Parameters
     ----------
-    share : bool
-        Whether both take turns, with as much time for one as for the other; else `special` comes first.
+    share : float
+        Share of the time that `special` gets; at 1, `general` has what it leaves.
     """
 
     exact = False
     alone = False
 
-    def __init__(self, special: Plan, general: Plan, share: bool) -> None:
+    def __init__(self, special: Plan, general: Plan, share: float) -> None:
         self.special, self.general, self.share = special, general, share
-        self.ahead = 0.0  # seconds that `special` has had more than `general`
+        self.ahead = 0.0  # seconds that `special` has had more than its share
         self.owner: dict[int, Plan] = {}  # of a task, by its identity
 
     def next(self, search: Search) -> Task | None:
         plans = [self.special, self.general]
-        if self.share and self.ahead >= 0:
+        if self.share < 1 and self.ahead >= 0:
             plans.reverse()
         for plan in plans:
             task = plan.next(search)
@@ -107,7 +112,8 @@ class Beside:
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         owner = self.owner.pop(id(task))
-        self.ahead += outcome.seconds if owner is self.special else -outcome.seconds
+        special = owner is self.special
+        self.ahead += (1 - self.share) * outcome.seconds if special else -self.share * outcome.seconds
         owner.learn(search, task, outcome, fun)
 
 
@@ -119,16 +125,18 @@ def meet_beside(compiled: Compiled, seconds_left: float | None, general: Plan) -
     if compiled.n <= MAX_VARIABLES:
         needed = seconds_for(equations, compiled.loops)
         if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
-            return Beside(MeetPlan(Meet()), general, share=False)
+            return Beside(MeetPlan(Meet()), general, share=1.0)
         if seconds_left is not None and needed <= OVERTIME * seconds_left:
-            return Beside(MeetPlan(Meet()), general, share=True)
+            return Beside(MeetPlan(Meet()), general, share=0.5)
     if seconds_left is None or seconds_left < SHORTEST_NEAR or equations.required:
         return general
     if worthwhile(equations):
-        return Beside(NearPlan(), general, share=True)
+        return Beside(NearPlan(Near()), general, share=0.5)
+    if suitable(compiled, equations, seconds_left):
+        return Beside(NearPlan(Closest()), general, share=PAIRING_SHARE)
     if not compiled.tabulated:
         return general
-    return Beside(Repeat(Anneal()), general, share=True)  # short runs: good points have no good neighbours
+    return Beside(Repeat(Anneal()), general, share=0.5)  # short runs: good points have no good neighbours
 
 
 def meetable(compiled: Compiled) -> bool:

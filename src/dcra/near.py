@@ -26,8 +26,8 @@ MAX_FREE = 76
 RESIDUES = 12
 """Residues looked at before other variables are set free."""
 
-MOST_LEFT = 7
-"""Equations that may be left inexact: beyond, annealing comes as near."""
+MOST_LEFT = 4
+"""Equations that may be left inexact: beyond, the closest pairs of sums come nearer."""
 
 CHUNK = 1 << 14
 """Sums of a half that are matched in one step."""
@@ -107,7 +107,7 @@ class NearState(State):
         system = Equations(self.B[self.exact], self.d[self.exact], required=True)
         quarters = Quarters(system, int(self.rng.integers(2**31)), run_bits=0)
         yield False
-        sums = [_subset_sums(self.B[self.other, lo:hi]) for lo, hi in quarters.spans]
+        sums = [subset_sums(self.B[self.other, lo:hi]) for lo, hi in quarters.spans]
         for _ in range(RESIDUES):
             yield False
             sides = quarters.sides(int(self.rng.integers(quarters.modulus)))
@@ -135,7 +135,7 @@ class NearState(State):
         return 2.0 * self.t[None] - 1
 
 
-def _subset_sums(B: Host) -> Host:
+def subset_sums(B: Host) -> Host:
     """The sums of all subsets of the columns of B, (2^k, rows); bit j of a subset is column j."""
     small = np.abs(B).sum(axis=1).max(initial=0) < 2**29  # sums of four still fit
     sums = np.zeros((1, B.shape[0]), np.int32 if small else np.int64)

@@ -14,6 +14,7 @@ from dcra.quadratic import Quadratic, as_quadratic
 from dcra.term import Term, vector
 
 if TYPE_CHECKING:
+    from dcra.certificate import Stage
     from dcra.compiled import Compiled
     from dcra.plans import Plan
 
@@ -109,6 +110,10 @@ class Problem:
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
         """How method "auto" should search, for special kinds of problem; None: by the general plan."""
+        return None
+
+    def dual_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
+        """What raises the lower bound of special kinds of problem; None: the general stage."""
         return None
 
     def objective(self, x: Array) -> Any:

@@ -70,7 +70,8 @@ class Result:
     seed : int
         Gives the same answer again; drawn when none was given.
     feasible, violation : bool, float
-        Whether x satisfies the constraints, and by how much the worst one is violated.
+        Whether x satisfies the constraints, and by how much the worst one is violated; of clauses, whether
+        all hard ones are true, and how many are not.
     weights : (q,) array, optional
         The last weights of the penalties, one for each row of the constraints.
     """
@@ -124,7 +125,7 @@ class Result:
 
     def _constraint_rows(self) -> list[tuple[str, str]]:
         if self.weights is None:
-            return []
+            return [] if self.feasible else [("hard clauses", f"{self.violation:.0f} FALSE")]
         count = f"{self.weights.size} row{'s' if self.weights.size != 1 else ''}"
         if self.feasible:
             return [("constraints", f"{count}, satisfied")]

@@ -42,14 +42,13 @@ class Relaxation:
     def __init__(self, couplings: Couplings, seed: int = 0) -> None:
         n = couplings.field.size
         self.couplings = couplings
-        rank = int(min(MOST_RANK, np.ceil(np.sqrt(2 * (n + 1))) + 1))
+        rank = rank_for(n)
         V = np.random.default_rng(seed).standard_normal((n + 1, rank))
         self.V = V / np.linalg.norm(V, axis=1, keepdims=True)
         self.y = np.zeros(n + 1)
         self.place, self.passes, self.gained, self.change = 0, 0, 0.0, inf
         self.scratch = np.empty(rank)
-        entries = n * n if isinstance(couplings.C, Dense) else couplings.C.val.size
-        self.row_work = max(1, (entries + n) * rank // (n + 1))
+        self.row_work = max(1, (_entries(couplings) + n) * rank // (n + 1))
 
     def advance(self, work: int) -> None:
         """Visit rows for about `work` operations, to the end of a pass at most."""
@@ -82,6 +81,16 @@ class Relaxation:
                 allowance = 4 * p * (p + 2) * EPS * trace + p * EPS * size
                 return (-trace - allowance) / 8
         return -inf
+
+
+def rank_for(n: int) -> int:
+    """Rows of a factor that has no bad local answers, or nearly none where that would take too many."""
+    return int(min(MOST_RANK, np.ceil(np.sqrt(2 * (n + 1))) + 1))
+
+
+def _entries(couplings: Couplings) -> int:
+    C = couplings.C
+    return C.cols.size if isinstance(C, Dense) else C.val.size
 
 
 SHIFTS = tuple(4.0**-k for k in range(7, 0, -1))
@@ -118,49 +127,75 @@ def positive_definite(S: Host) -> bool:
     return True
 
 
-@dataclass
-class SdpStage:
-    """The dual stage of problems with a quadratic term alone: rounds of passes, each with a proof.
+def affordable(n: int, entries: int, seconds: float) -> bool:
+    """Whether the first proof, after some passes over n spins and their couplings, fits into the time."""
+    passes = Rounds.ENDS[0] * (entries + n) * rank_for(n)
+    return n <= MOST_DENSE and proof_seconds(n) <= seconds and passes <= PASS_RATE * min(seconds, PATIENCE)
+
+
+class Rounds:
+    """Rounds of passes, each with a proof; `least` is the best bound that was proved.
 
     A proof takes about as long as some hundred passes; it is made after 40 passes, then whenever their number
     has grown fourfold, and when the relaxation has settled.
     """
 
+    SETTLED = 1e-6
+    ENDS = (40, 160, 640, 2560)
+
+    def __init__(self, relaxation: Relaxation) -> None:
+        self.relaxation, self.before = relaxation, relaxation.passes
+        self.least, self.count, self.done = -inf, 0, False
+
+    def advance(self, work: int) -> None:
+        """Go on with the passes of a round; the work decides only where to pause."""
+        relaxation = self.relaxation
+        relaxation.advance(work)
+        settled = relaxation.change < self.SETTLED
+        if relaxation.place == 0 and (relaxation.passes - self.before >= self.ENDS[self.count] or settled):
+            self.least = max(self.least, relaxation.lower_bound())
+            self.count += 1
+            self.done = settled or self.count == len(self.ENDS)
+
+
+@dataclass
+class SdpStage:
+    """The dual stage of problems with a quadratic term alone."""
+
     compiled: Compiled
     fun: float = inf
     seconds: float = inf
 
-    SETTLED = 1e-6
-    ROUNDS = (40, 160, 640, 2560)
-
     def __post_init__(self) -> None:
-        self.bound = trivial_bound(self.compiled.problem)
-        self.rounds = 0
-        n = self.compiled.n
-        able = self.compiled.tabulated and not self.compiled.pieces
-        self.done = not able or n > MOST_DENSE or proof_seconds(n) > self.seconds
-        if not self.done:
-            self.relaxation = Relaxation(self.compiled.couplings)
-            first = self.ROUNDS[0] * n * self.relaxation.row_work
-            self.done = first > PASS_RATE * min(self.seconds, PATIENCE)
+        compiled = self.compiled
+        self.bound = trivial_bound(compiled.problem)
+        able = compiled.tabulated and not compiled.pieces and compiled.n <= MOST_DENSE
+        self.passing: Rounds | None = None
+        if able and affordable(compiled.n, _entries(compiled.couplings), self.seconds):
+            self.passing = Rounds(Relaxation(compiled.couplings))
+
+    @property
+    def done(self) -> bool:
+        return self.passing is None or self.passing.done
+
+    @property
+    def rounds(self) -> int:
+        return 0 if self.passing is None else self.passing.count
 
     def advance(self, work: int) -> None:
-        """Go on with the passes of a round, and end it with a bound; the work decides only where to pause."""
-        if self.done:
+        """Go on with the passes; the bound grows with each proof."""
+        if self.passing is None or self.passing.done:
             return
-        relaxation = self.relaxation
-        relaxation.advance(work)
-        settled = relaxation.change < self.SETTLED
-        if relaxation.place == 0 and (relaxation.passes >= self.ROUNDS[self.rounds] or settled):
-            self._prove()
-            self.done = settled or self.rounds == len(self.ROUNDS)
+        self.passing.advance(work)
+        self.bound = max(self.bound, self._of_problem(self.passing.least))
 
-    def _prove(self) -> None:
+    def _of_problem(self, least: float) -> float:
+        """The bound on F that one on the scaled couplings gives."""
         compiled = self.compiled
-        own = compiled.value_scale * self.relaxation.lower_bound()
+        if least == -inf:
+            return least
+        own = compiled.value_scale * least
         precision = float(np.finfo(np.dtype(str(compiled.like.dtype).rpartition(".")[2])).eps)
         field = compiled.couplings.field.astype(np.float64)
         fields = compiled.value_scale * float(np.sum(np.abs(field)))
-        allowance = precision * fields + 8 * EPS * (abs(own) + abs(compiled.offset))
-        self.bound = max(self.bound, own + compiled.offset - allowance)
-        self.rounds += 1
+        return own + compiled.offset - precision * fields - 8 * EPS * (abs(own) + abs(compiled.offset))

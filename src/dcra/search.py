@@ -85,7 +85,12 @@ class Search:
         return self.compiled
 
     def settle(self) -> None:
-        """Make sure that there is an answer to report."""
+        """Make sure that there is an answer to report, and that it says whether it is feasible."""
+        assert self.spins is not None
+        self.violation = float(self.compiled.problem.violation(self.compiled.decode(self.spins)))
+        self.feasible = self.violation == 0
+        if not self.feasible and self.status is Status.OPTIMAL:
+            self.status = Status.INFEASIBLE  # what no point avoids
 
     def halted(self) -> bool:
         """Whether workers should return what they have. Read by all threads."""

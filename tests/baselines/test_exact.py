@@ -279,3 +279,34 @@ def test_roundings_follow_the_relaxation():
 
 def test_every_solver_is_a_method():
     assert set(SOLVERS) <= set(METHODS)
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+def test_solvers_take_constraints_as_they_are(method, domain):
+    needs(method)
+    from scipy.optimize import LinearConstraint
+
+    rng = np.random.default_rng(3)
+    A, b = rng.standard_normal((6, 9)), rng.standard_normal(6)
+    constraints = [dcra.exactly(4), LinearConstraint(rng.integers(-3, 4, (2, 9)), -2.5, 3.25)]
+    problem = dcra.Problem([dcra.Term("l1", A, b)], domain=domain, constraints=constraints)
+    low = -1.0 if domain == "spin" else 0.0
+    points = np.array(list(itertools.product((low, 1.0), repeat=9)))
+    fine = points[problem.violation(points) == 0]
+    result = dcra.solve(problem, method=method, n_jobs=1)
+    assert result.feasible
+    assert result.fun == pytest.approx(problem.objective(fine).min())
+    assert result.lower_bound <= result.fun
+
+
+@pytest.mark.parametrize("method", ["milp", "gurobi"])
+def test_solvers_say_that_nothing_is_feasible(method):
+    needs(method)
+    from scipy.optimize import LinearConstraint
+
+    rows = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0]])  # a triangle, each edge cut: never
+    problem = dcra.Problem(linear=np.ones(4), domain="binary", constraints=LinearConstraint(rows, 1, 1))
+    result = dcra.solve(problem, method=method, n_jobs=1)
+    assert result.status == "infeasible"
+    assert not result.feasible

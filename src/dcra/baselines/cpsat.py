@@ -95,15 +95,25 @@ class WholeModel:
     def cost(self) -> Host:
         return np.rint(self.cost_scale * self.model.cost / self.units)
 
+    @cached_property
+    def off(self) -> Host:
+        """Most by which rounding can have changed each row."""
+        data = self.row_scale * self.matrix
+        data.data = np.abs(data.data - np.rint(data.data))
+        sides = self.row_scale * self.sides
+        return np.asarray(data.sum(axis=1) + np.abs(sides - np.rint(sides)).max(axis=0))
+
+    @cached_property
+    def room(self) -> Host:
+        """By how much sides are widened: constraints must not lose points to rounding."""
+        hard = np.arange(self.model.low.size) >= self.model.low.size - self.model.n_hard
+        return np.where(hard, np.ceil(self.off), 0.0)
+
     @property
     def allowance(self) -> float:
         """Most by which rounding can have changed the objective at any point, in units of F."""
         m = self.model
-        data = self.row_scale * self.matrix
-        data.data = np.abs(data.data - np.rint(data.data))
-        sides = self.row_scale * self.sides
-        off = data.sum(axis=1) + np.abs(sides - np.rint(sides)).max(axis=0)
-        rows = float(m.prices @ off) / self.row_scale
+        rows = float(m.prices @ self.off) / self.row_scale
         reach = np.maximum(m.upper, -m.lower)
         costs = float(np.abs(self.cost * self.units / self.cost_scale - m.cost) @ reach)
         return m.unit * (rows + costs)
@@ -115,7 +125,7 @@ def _write(cp_model: Any, program: Any, whole: WholeModel) -> list[Any]:
     v = [program.new_int_var(0, int(most), "") for most in reach]
     rows = m.rows  # whose entries outside u are +-1
     data = np.rint(np.where(rows.indices < m.n, whole.row_scale, 1.0) * rows.data).astype(np.int64)
-    low, high = (np.rint(whole.row_scale * side) for side in (m.low, m.high))
+    low, high = np.rint(whole.row_scale * m.low) - whole.room, np.rint(whole.row_scale * m.high) + whole.room
     for i in range(m.low.size):  # by hand, since expressions of the package take ten times as long
         part = slice(rows.indptr[i], rows.indptr[i + 1])
         row = program.proto.constraints.add().linear

@@ -64,7 +64,7 @@ def _optimize(grb: Any, program: Any, model: MixedModel, order: Order) -> Answer
 def _status(grb: Any, status: int, order: Order) -> Status | None:
     if status == grb.GRB.INTERRUPTED and not order.stopping:  # a Ctrl-C that Gurobi saw first
         return Status.INTERRUPTED
-    return Status.OPTIMAL if status == grb.GRB.OPTIMAL else None
+    return {grb.GRB.OPTIMAL: Status.OPTIMAL, grb.GRB.INFEASIBLE: Status.INFEASIBLE}.get(status)
 
 
 def _write(grb: Any, program: Any, model: MixedModel) -> Any:

@@ -42,6 +42,7 @@ class MixedModel:
     """minimise cost'v + curvature'(v * v)/2 subject to low <= rows v <= high, lower <= v <= upper.
 
     The first `n` entries of v are the u in {0,1}^n, the others continuous. F(x) = unit * value + offset.
+    The last `n_hard` rows are the problem's constraints.
     """
 
     n: int
@@ -55,6 +56,7 @@ class MixedModel:
     prices: Host  # what a unit of violation of each row is worth at most
     unit: float
     offset: float
+    n_hard: int = 0
 
     @property
     def integrality(self) -> Host:
@@ -103,6 +105,8 @@ def mixed_model(problem: Problem) -> MixedModel:
     every = np.concatenate([cost, *(b.cost for b in blocks)])
     curvature = np.concatenate([np.zeros(n), *(b.curvature for b in blocks)])
     unit = power_of_two(max(_largest(every), _largest(curvature)))
+    n_hard = 0 if problem.constraints is None else len(problem.constraints)
+    blocks += [_constraints(problem, low, width)] if n_hard else []
     own = [b.own for b in blocks]
     grid = [[b.rows, *(own[i] if i == j else None for j in range(len(own)))] for i, b in enumerate(blocks)]
     return MixedModel(
@@ -117,7 +121,21 @@ def mixed_model(problem: Problem) -> MixedModel:
         prices=_joined([b.prices for b in blocks]) / unit,
         unit=unit,
         offset=offset,
+        n_hard=n_hard,
     )
+
+
+def _constraints(problem: Problem, low: float, width: float) -> _Block:
+    """low <= G x <= high as rows on u, without columns of their own."""
+    from scipy import sparse
+
+    constraints = problem.constraints
+    assert constraints is not None
+    base = low * constraints.activity(np.ones(problem.n))
+    none = np.zeros(0)
+    own = sparse.csr_array((len(constraints), 0))
+    sides = constraints.low - base, constraints.high - base
+    return _Block(width * constraints.G, *sides, np.zeros(len(constraints)), own, none, none, none, none)
 
 
 def _term(term: Term, low: float, width: float) -> tuple[Host, float, _Block | None]:

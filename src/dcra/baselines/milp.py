@@ -28,7 +28,7 @@ class Milp(Exact):
         outcome = highs(model, model.integrality, order.seconds)
         points = np.empty((0, model.n)) if outcome.x is None else outcome.x[None, : model.n]
         bound = outcome.mip_dual_bound
-        status = Status.OPTIMAL if outcome.status == 0 else None
+        status = {0: Status.OPTIMAL, 2: Status.INFEASIBLE}.get(outcome.status)
         return Answer(points, -inf if bound is None else float(bound), status, outcome.mip_node_count or 0)
 
 

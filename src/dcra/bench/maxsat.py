@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcra.apps import maxsat
 from dcra.apps.maxsat import ClauseProblem, Clauses
 from dcra.bench import maxsat_rivals
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
+from dcra.bench.maxsat_rivals import Answer
 from dcra.bench.sections import Section, Table, Text
 
 SECONDS = {"evaluation": 1.0, "max3sat": 30.0, "independent-set": 5.0, "partial-3sat": 5.0}
@@ -24,8 +24,6 @@ SECONDS = {"evaluation": 1.0, "max3sat": 30.0, "independent-set": 5.0, "partial-
 
 SMALL_FILES, SMALL_COUNT, FULL_COUNT = 12, 1, 10
 OURS = ("dcra", "anneal", "tabu", "flip")
-
-Answer = NDArray[Any]
 
 
 class MaxSat(Benchmark):
@@ -53,13 +51,14 @@ class MaxSat(Benchmark):
         problem = ClauseProblem(instance(case.instance))
         solver = solver_of(case, problem)
         wall, cpu = time.perf_counter(), time.process_time()
-        x, bound = solver()
+        x, bound, bound_at = solver()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         clauses = problem.clauses
         cost, violated = clauses.cost(x), clauses.violated(x)
         fun = float(problem.objective(np.asarray(x, float)))
         row: Row = {"fun": fun, "cost": cost, "violated": violated, "wall": wall, "cpu": cpu}
-        return row | {"bound": bound if bound > -inf else None, "best_known": best_known(case.instance)}
+        row |= {"bound": bound if bound > -inf else None, "bound_at": bound_at}
+        return row | {"best_known": best_known(case.instance), "optimum": optimum(case.instance)}
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
         rows = [row for row in rows if "cost" in row]
@@ -75,7 +74,8 @@ class MaxSat(Benchmark):
             name = row["instance"]
             cells.append((name, row["method"], cost, row["bound"], best[name], row["wall"]))
         columns = ("instance", "method", "cost", "bound", "best of all", "seconds")
-        return [Text("Max-SAT", [words]), *_shares(rows, best), Table("All runs", columns, cells, words)]
+        tables = [*_shares(rows, best), *_optima(rows), *_bounds(rows)]
+        return [Text("Max-SAT", [words]), *tables, Table("All runs", columns, cells, words)]
 
 
 def _shares(rows: Sequence[Row], best: dict[str, float]) -> list[Section]:
@@ -91,7 +91,45 @@ def _shares(rows: Sequence[Row], best: dict[str, float]) -> list[Section]:
     return [Table("By family", columns, cells, "Best: of all methods here and of the published values.")]
 
 
-def solver_of(case: Case, problem: ClauseProblem) -> Callable[[], tuple[Answer, float]]:
+def _optima(rows: Sequence[Row]) -> list[Section]:
+    """How many of the files with a proven optimum each method solves."""
+    proven = [row for row in rows if row.get("optimum") is not None]
+    cells = []
+    for method, budget in sorted({(row["method"], row["budget"]) for row in proven}):
+        own = [row for row in proven if (row["method"], row["budget"]) == (method, budget)]
+        reached = sum(row["cost"] == row["optimum"] for row in own)
+        cells.append((method, budget, len(own), reached, reached / len(own)))
+    columns = ("method", "seconds", "files", "at the optimum", "share")
+    words = "Files of the Evaluation whose optimum was proven and published."
+    return [Table("Proven optima", columns, cells, words)] if cells else []
+
+
+def _bounds(rows: Sequence[Row]) -> list[Section]:
+    """Our lower bounds, by kind of instance."""
+    ours = [row for row in rows if row["method"] == "dcra" and row["bound"] is not None]
+    kinds: dict[tuple[str, float], list[Row]] = {}
+    for row in ours:
+        if row["violated"] == 0:
+            kinds.setdefault((kind_of(row["instance"]), row["budget"]), []).append(row)
+    cells = []
+    for (kind, budget), own in sorted(kinds.items()):
+        gaps = [(row["cost"] - row["bound"]) / max(row["cost"], 1) for row in own]
+        seconds = [row["bound_at"] for row in own if row.get("bound_at") is not None]
+        proven = sum(gap <= 0 for gap in gaps)
+        at = float(np.mean(seconds)) if seconds else None
+        cells.append((kind, budget, len(own), float(np.mean(gaps)), proven, at))
+    columns = ("kind", "seconds", "runs", "mean gap", "proven optimal", "mean second of the bound")
+    words = "Gap: (cost - bound) / cost, of dcra; the bound has a tenth of the time at most."
+    return [Table("Lower bounds", columns, cells, words)] if cells else []
+
+
+def kind_of(name: str) -> str:
+    """The folder of an Evaluation's file, or else the family."""
+    family = family_of(name)
+    return name.removeprefix(f"{family}-").rpartition("/")[0] or family
+
+
+def solver_of(case: Case, problem: ClauseProblem) -> Callable[[], Answer]:
     """A call that returns an assignment and a lower bound on the cost."""
     if case.method not in OURS:
         return lambda: maxsat_rivals.solve(case.method, problem, case.budget or inf)
@@ -99,9 +137,11 @@ def solver_of(case: Case, problem: ClauseProblem) -> Callable[[], tuple[Answer, 
     options: dict[str, Any] = {"method": method, "seed": case.seed}
     maxsat.solve(problem, starts=1, **options)  # compiled before the clock starts
 
-    def ours() -> tuple[Answer, float]:
+    def ours() -> Answer:
         found = maxsat.solve(problem, time_limit=case.budget, **options)
-        return found.assignment, found.lower_bound
+        history = found.result.history
+        known = [row.seconds for row in history if row.lower_bound >= found.result.lower_bound]
+        return Answer(found.assignment, found.lower_bound, known[0] if known else None)
 
     return ours
 
@@ -151,6 +191,12 @@ def best_known(name: str) -> float | None:
     entry = known().get(name.removeprefix("evaluation-"), {})
     costs = [entry.get(key) for key in ("published_opt_unsat", "best_found_here_unsat")]
     return min((float(cost) for cost in costs if cost is not None), default=None)
+
+
+def optimum(name: str) -> float | None:
+    """The proven optimum of a file of the Evaluation, where there is one."""
+    found = known().get(name.removeprefix("evaluation-"), {}).get("published_opt_unsat")
+    return None if found is None else float(found)
 
 
 def _file(name: str) -> Clauses:

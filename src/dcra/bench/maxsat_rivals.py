@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 from threading import Timer
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcra.apps.maxsat import ClauseProblem, Clauses
 from dcra.bench.base import Skip
+from dcra.threads import default_jobs
 
-Answer = tuple[NDArray[Any], float]
+
+class Answer(NamedTuple):
+    """An assignment, a lower bound on the cost, and when that was known, if that is on record."""
+
+    x: NDArray[Any]
+    bound: float
+    bound_at: float | None = None
 
 
 def solve(name: str, problem: ClauseProblem, seconds: float) -> Answer:
@@ -46,7 +53,7 @@ def rc2(problem: ClauseProblem, seconds: float) -> Answer:
     for literal in model or ():
         if abs(literal) <= clauses.n:
             x[abs(literal) - 1] = literal > 0
-    return x, bound
+    return Answer(x, bound)
 
 
 def cp_sat(problem: ClauseProblem, seconds: float) -> Answer:
@@ -68,11 +75,11 @@ def cp_sat(problem: ClauseProblem, seconds: float) -> Answer:
     model.minimize(sum(cost))
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = 2
+    solver.parameters.num_workers = default_jobs()
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return np.zeros(clauses.n, bool), float(solver.best_objective_bound)
-    return np.array([solver.value(v) for v in x], bool), float(solver.best_objective_bound)
+        return Answer(np.zeros(clauses.n, bool), float(solver.best_objective_bound))
+    return Answer(np.array([solver.value(v) for v in x], bool), float(solver.best_objective_bound))
 
 
 def milp(problem: ClauseProblem, seconds: float) -> Answer:
@@ -97,7 +104,7 @@ def milp(problem: ClauseProblem, seconds: float) -> Answer:
         options={"time_limit": seconds},
     )
     bound = -inf if found.mip_dual_bound is None else float(found.mip_dual_bound)
-    return (np.zeros(n, bool) if found.x is None else found.x[:n] > 0.5), bound
+    return Answer(np.zeros(n, bool) if found.x is None else found.x[:n] > 0.5, bound)
 
 
 RIVALS: dict[str, Callable[[ClauseProblem, float], Answer]] = {"rc2": rc2, "cp-sat": cp_sat, "milp": milp}

@@ -14,6 +14,7 @@ BENCHMARKS: dict[str, str] = {
     "bcs": "dcra.bench.bcs:BinaryCompressedSensing",
     "hashing": "dcra.bench.hashing:Hashing",
     "xstep": "dcra.bench.xstep:XStep",
+    "constrained": "dcra.bench.constrained:Constrained",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
     "maxsat": "dcra.bench.maxsat:MaxSat",
     "mimo": "dcra.bench.mimo:Mimo",

@@ -85,7 +85,9 @@ def couplings(storage: str, n: int) -> Any:
 
 def applications() -> dict[str, Callable[[], Any]]:
     """Small solves that need the loops of the applications."""
+    from dcra import api
     from dcra.apps import maxsat, mimo
+    from dcra.closest import Closest
 
     def clauses() -> Any:
         return maxsat.solve([[v] for v in range(1, LARGE)], hard=[[-1, -2], [1, 2, 3]], starts=3, seed=0)
@@ -94,7 +96,11 @@ def applications() -> dict[str, Callable[[], Any]]:
         H = np.eye(n) + 0j
         return lambda: mimo.detect(H, np.ones((n, 2)), 0.1, "qpsk", soft=True, seed=0)
 
-    return {"maxsat": clauses, "mimo": frames(4), "mimo, large": frames(300)}
+    def equations() -> Any:
+        A = matrix("dense", SMALL).astype(int)
+        return api.minimize(A, np.ones(ROWS), method=Closest(half=6, grids=1), starts=1, seed=0)
+
+    return {"maxsat": clauses, "equations": equations, "mimo": frames(4), "mimo, large": frames(300)}
 
 
 def matrix(storage: str, n: int) -> Any:

@@ -1,7 +1,7 @@
 """DIMACS clauses: .cnf, and .wcnf in the format of before and since 2022, plain or packed by gzip or xz.
 
     p cnf N M                  every clause is soft, of weight 1
-    p wcnf N M [TOP]           each clause begins with its weight; TOP and above means hard
+    p wcnf N M [TOP]           each clause begins with its weight; TOP and above means hard, none without TOP
     (no p line)                each line begins with a weight, or with h for hard
 
 A clause ends with 0 at the end of a line; lines that begin with c are comments. The numbers are read in one
@@ -90,10 +90,26 @@ def _clauses(header: Header, numbers: Ints) -> Clauses:
         literal[begins] = False
         begins = begins + 1
         hard = (weight == HARD) | (np.zeros_like(ends, bool) if header.top is None else weight >= header.top)
+        if header.n is not None and header.top is None:
+            _doubt_missing_top(header, weight)
     else:
         weight, hard = np.ones(ends.size, np.int64), np.zeros(ends.size, bool)
     ptr = np.concatenate([[0], np.cumsum(ends - begins)])
     return Clauses.from_arrays(header.n, ptr, numbers[literal], weight, hard)
+
+
+def _doubt_missing_top(header: Header, weight: Ints) -> None:
+    """Without a top weight no clause is hard. Say so where the weights look as if some were meant to be."""
+    largest = int(weight.max(initial=0))
+    lesser = weight[weight < largest]
+    several = weight.size - lesser.size
+    if several > 1 and lesser.size and float(lesser.sum(dtype=np.float64)) < largest:
+        warnings.warn(
+            f"the header has no top weight, so that all clauses are soft, but {several} of them weigh "
+            f"{largest}, more than all lighter ones together; if they are hard, it must be "
+            f"'p wcnf {header.n} {header.m} {largest}'",
+            stacklevel=2,
+        )
 
 
 def _regular(header: Header, body: bytes, numbers: Ints) -> bool:

@@ -43,7 +43,7 @@ def status_line(answer: MaxSatResult) -> str:
         return "s OPTIMUM FOUND"
     if answer.feasible:
         return "s SATISFIABLE"
-    return "s UNSATISFIABLE" if answer.result.status == "optimal" else "s UNKNOWN"
+    return "s UNSATISFIABLE" if answer.result.status == "infeasible" else "s UNKNOWN"
 
 
 def final_lines(answer: MaxSatResult) -> list[str]:

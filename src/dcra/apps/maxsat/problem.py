@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dcra._array import Array
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.problem import Problem
 from dcra.term import Term
 
 if TYPE_CHECKING:
     from dcra._kernels.formula import Formula
+    from dcra.certificate import Stage
     from dcra.compiled import Compiled
     from dcra.plans import Plan
 
@@ -53,6 +55,18 @@ class ClauseProblem(Problem):
         searchable = compiled.loops and self.formula.hard.size > 0
         return ClausePlan(self.clauses) if searchable else None
 
+    def dual_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
+        from dcra.apps.maxsat.bound import stage_for
+
+        return stage_for(compiled, self.clauses, fun, seconds)
+
+    def violation(self, x: Array) -> Any:
+        """False hard clauses: a float for x of shape (n,), (k,) for (k, n)."""
+        points = self.check_point("x", x)
+        if points.ndim == 1:
+            return float(self.clauses.violated(points))
+        return np.array([float(self.clauses.violated(point)) for point in points])
+
 
 class Quadratic(NamedTuple):
     """constant + h's + s'Js over spins s, J upper triangular with zero diagonal (scipy.sparse)."""
@@ -80,10 +94,16 @@ def _hinge(clauses: Clauses, rows: NDArray[np.bool_], weight: Host) -> Term:
     return Term("hinge", A.tocsc(), b, float(w[0]) if np.all(w == w[0]) else w)
 
 
-def quadratic_form(clauses: Clauses) -> Quadratic:
+def quadratic_form(clauses: Clauses, weight: Host | None = None) -> Quadratic:
     """Clauses of at most two literals as (1 - l1)(1 - l2)/4 of spins l = +-s: exact, and quadratic.
 
-    What bounds of quadratic problems, such as the semidefinite one, start from. Hard clauses count `top`.
+    What bounds of quadratic problems, such as the semidefinite one, start from.
+
+    Parameters
+    ----------
+    clauses : Clauses
+    weight : (m,) array, optional
+        What false clauses count; by default their weights, and `top` for hard ones.
 
     Examples
     --------
@@ -98,7 +118,8 @@ def quadratic_form(clauses: Clauses) -> Quadratic:
     if np.any(lengths > 2):
         longest = int(lengths.max())
         raise ValueError(f"`clauses` must have at most two literals to be quadratic; found one of {longest}")
-    weight = np.where(clauses.hard, clauses.top, clauses.weight).astype(np.float64)
+    if weight is None:
+        weight = np.where(clauses.hard, clauses.top, clauses.weight).astype(np.float64)
     h = np.zeros(clauses.n)
     first = clauses.ptr[:-1]
     one, two = np.flatnonzero(lengths == 1), np.flatnonzero(lengths == 2)

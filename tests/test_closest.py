@@ -1,0 +1,80 @@
+"""Closest pairs of partial sums: the loops against plain ones, and what the search finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dcra
+from dcra._kernels.closest import closest
+from dcra.bench.marketsplit import drawn
+from dcra.closest import Closest, Grid, suitable
+from dcra.compiled import compile_problem
+from dcra.engines.base import Starts
+from dcra.equations import equations_of
+
+
+def lists(seed: int, N: int = 300, m: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(-40, 40, (N, m)).astype(np.int32), rng.integers(-40, 40, (N, m)).astype(np.int32)
+
+
+def sorted_by(grid: Grid, rows: np.ndarray):
+    return [found for found in grid.sort(rows) if found is not None][-1]
+
+
+def plain_keys(grid: Grid, rows: np.ndarray) -> np.ndarray:
+    cell = np.floor((rows + grid.shift) * grid.scale).astype(np.int64).astype(np.uint64)
+    return ((cell * grid.factors).sum(axis=1, dtype=np.uint64) >> np.uint64(64 - grid.bits)).astype(np.int64)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_sorted_by_their_cells(seed):
+    rows, _ = lists(seed)
+    grid = Grid(rows, np.random.default_rng(seed))
+    found, key = sorted_by(grid, rows), plain_keys(Grid(rows, np.random.default_rng(seed)), rows)
+    np.testing.assert_array_equal(found.sums, rows[found.subset])
+    np.testing.assert_array_equal(found.subset, np.argsort(key, kind="stable"))
+    np.testing.assert_array_equal(np.diff(found.start), np.bincount(key, minlength=grid.keys))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_closest_rows_that_share_a_key(seed):
+    left, right = lists(seed)
+    grid = Grid(left, np.random.default_rng(seed))
+    one, two = sorted_by(grid, left), sorted_by(grid, right)
+    best = np.array([10**6, -1, -1])
+    pairs = closest(one.sums, one.start, two.sums, two.start, 0, grid.keys, best)
+    same = plain_keys(grid, left)[:, None] == plain_keys(grid, right)
+    distance = np.abs(left[:, None].astype(int) - right).sum(axis=2)
+    assert pairs == np.count_nonzero(same)
+    assert best[0] == distance[same].min()
+    assert np.abs(one.sums[best[1]] - two.sums[best[2]]).sum() == best[0]
+
+
+def test_the_point_has_the_distance_that_was_found():
+    problem = drawn(5, 30, 0)
+    state = Closest(half=9, grids=3).start(compile_problem(problem), Starts(0, 0, 1))
+    while not state.done:
+        state.advance(1)
+    assert problem.objective((state.candidates()[0] + 1) / 2) == state.least
+    assert state.work > 0
+
+
+def test_pairs_are_nearer_than_random_points():
+    problem = drawn(9, 50, 1)
+    found = dcra.solve(problem, method=Closest(half=12), starts=2, seed=0)
+    assert found.fun < dcra.solve(problem, method="flip", starts=100, seed=0).fun
+    again = dcra.solve(problem, method=Closest(half=12), starts=2, seed=0, n_jobs=1)
+    np.testing.assert_array_equal(found.x, again.x)
+
+
+def test_few_equations_are_solved():
+    problem = drawn(3, 20, 0)  # all variables are free
+    assert dcra.solve(problem, method=Closest(half=10, grids=8), starts=1, seed=0).fun == 0
+
+
+def test_what_it_is_for():
+    large, small = drawn(15, 100, 0), drawn(4, 100, 0)
+    for problem, fits in ((large, True), (small, False)):
+        assert suitable(compile_problem(problem), equations_of(problem), 60.0) is fits
