@@ -18,6 +18,7 @@ from dcra.enumeration import SEGMENTS, Enumerate, spins_of
 from dcra.losses import NAMES
 from dcra.methods import METHODS, engine_of
 from dcra.polish.flip import Flip
+from dcra.polish.pair import PairFlip
 from dcra.problem import Problem
 from dcra.term import Term
 
@@ -30,7 +31,7 @@ ENGINES = {
     "polished dcra": Polished(DCRA(max_outer=10), Flip()),
     "polished sweep": Polished(Sweep(sweeps=20), Flip()),
 }
-SEARCHES = {name: engine_of(name) for name in ("flip", "anneal", "tabu") if name in METHODS}
+SEARCHES = {name: engine_of(name) for name in ("flip", "pair-flip", "anneal", "tabu")}
 ENGINES |= SEARCHES
 TOGETHER = ["paper", "authors", "polished dcra", *SEARCHES]
 """Engines whose starts take the same path alone and in a batch. The others differ by rounding, which the
@@ -163,6 +164,17 @@ def test_flip_ends_where_no_flip_improves(loss, loops, store):
     for x in finish(Flip(), compiled, Starts(0, 0, 4)).candidates():
         value = problem.objective(x)
         assert problem.objective(neighbours(x)).min() >= value - 1e-5 * (1 + abs(value))
+
+
+@pytest.mark.parametrize("loss", ["l1", "squared", "quantile"])
+@pytest.mark.parametrize("work", [1, 10**6])
+@pytest.mark.parametrize("storage", ["dense", "float32", "sparse"])
+def test_pair_flip_ends_where_no_pair_improves(loss, work, storage):
+    problem = l1_problem(6, 7, 9, STORAGES[storage], loss)
+    for x in finish(PairFlip(), compile_problem(problem, True), Starts(0, 0, 4), work).candidates():
+        value = problem.objective(x)
+        pairs = np.concatenate([neighbours(y) for y in neighbours(x)])
+        assert problem.objective(pairs).min() >= value - 1e-5 * (1 + abs(value))
 
 
 @pytest.mark.parametrize("name", ["flip", "coordinates", "blocks", "dcra", "polished sweep"])

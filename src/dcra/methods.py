@@ -21,6 +21,7 @@ METHODS: dict[str, str] = {
     "dcra": "dcra.engines.recipes:dcra",
     "dcra-paper": "dcra.engines.dcra:DCRA.paper",
     "flip": "dcra.polish.flip:Flip",
+    "pair-flip": "dcra.polish.pair:PairFlip",
     "anneal": "dcra.polish.anneal:Anneal",
     "tabu": "dcra.polish.tabu:Tabu",
     "enumerate": "dcra.enumeration:Enumerate",
