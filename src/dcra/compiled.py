@@ -116,8 +116,16 @@ class Compiled:
 
     def decode(self, S: np.ndarray[Any, Any]) -> Array:
         """Points of the problem's domain, in its array library and float type, from spins on the host."""
-        host = S if self.problem.domain == "spin" else (S + 1) / 2
-        return from_numpy(host, self.problem.like)
+        return from_numpy(self._in_domain(S), self.problem.like)
+
+    def judged(self, S: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The true objective of spins (k, n), by the problem itself in float64."""
+        like = self.problem.like
+        x = from_numpy(self._in_domain(S), like, namespace(like).float64)
+        return to_numpy(self.problem.relaxed_objective(x))
+
+    def _in_domain(self, S: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return S if self.problem.domain == "spin" else (S + 1) / 2
 
     @property
     def tabulated(self) -> bool:

@@ -102,7 +102,7 @@ class Search:
 
     def offer(self, spins: Host) -> float:
         """Judge points by the true objective and keep the best; its value."""
-        values = np.atleast_1d(self.compiled.problem.objective(self.compiled.decode(np.atleast_2d(spins))))
+        values = self.compiled.judged(np.atleast_2d(spins))
         best = int(np.argmin(values))
         if values[best] < self.fun:
             self.fun, self.spins = float(values[best]), np.atleast_2d(spins)[best].copy()

@@ -72,8 +72,9 @@ def load(announce: bool = False, family: str = "losses") -> float:
     return time.perf_counter() - begin
 
 
+@cache
 def remember(family: str = "losses") -> None:
-    """Note on disk that the loops have been compiled; a folder that cannot be written is no harm."""
+    """Note on disk, once, that the loops have been compiled; a folder that cannot be written is no harm."""
     if not cached(family):
         with contextlib.suppress(OSError):
             _stamp(family).parent.mkdir(parents=True, exist_ok=True)
