@@ -161,7 +161,7 @@ class Lockstep:
         rows = self.open
         B = self.B if rows.size == len(self.B) else self.B[rows]
         X, F = np.ones((rows.size, self.X.shape[1]), np.float32), np.full(rows.size, np.inf, np.float32)
-        heat = self.temperature * np.append(np.linspace(HOT, 0.0, effort.passes), [0.0, 0.0])
+        heat = self.temperature * np.append(np.linspace(HOT, 0.0, effort.passes - 1), 0.0)
         seed = np.random.SeedSequence((self.seed, self.rounds)).generate_state(1, np.uint64)[0]
         local = threading.local()
 
