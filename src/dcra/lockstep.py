@@ -32,10 +32,10 @@ ROUNDS = 8
 """Rounds that share the budget equally: the fewer right-hand sides are left, the more each of them gets.
 Where that is much, the first rounds are shorter."""
 
-ENOUGH, BEYOND = 6, 3
-"""Rounds that must come to a best point before it is taken for the answer: within the budget, and beyond."""
+ENOUGH = 6
+"""Rounds that must come to a best point before it is taken for the answer."""
 
-FEWEST, MIN_PASSES, SHORT_PASSES = 8, 28, 300
+FEWEST, MIN_PASSES, SHORT_PASSES = 8, 20, 300
 HOT = 0.75
 MAX_GRAIN, GRAIN_WORK = 16, 4_000_000
 """Groups that a thread takes at a time: at most so many, and about so many entries of A."""
@@ -137,10 +137,8 @@ class Lockstep:
             effort = Effort.of(min(share, MIN_PASSES * 2.0**self.rounds), self.rank, lanes)
             again = self.round(effort)
             left -= before * effort.total * self.entries
-            if left <= 0 and self.rounds > 1:
-                self.open = self.open[self.times[self.open] < BEYOND]
-                if 2 * again < before:
-                    break
+            if left <= 0 and self.rounds > 1 and 2 * again < before:
+                break
 
     def take(self, starts: int, lanes: int) -> None:
         """As many starts as were asked for, for every right-hand side."""
