@@ -22,7 +22,7 @@ from dcra.engines.base import Host
 from dcra.result import Status
 from dcra.schedule import ANSWER_SHARE, units_at
 
-BUDGET = 4_000_000_000
+BUDGET = 3_500_000_000
 """Entries of A touched for all right-hand sides together, when nothing else is asked for."""
 
 SHARE, PASSES = BUDGET // 32, 4800
