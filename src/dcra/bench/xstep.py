@@ -24,7 +24,7 @@ RIVALS = ("flip", "subgradient", "dcra", "anneal", "mpec-epm", "l2box-admm")
 MULTI = ("flip x32", "anneal x32", "tabu x32", "dcra x32")
 """Rivals from as many starts as in a plain call."""
 
-SECONDS = (0.01, 0.03, 0.1, 0.3)
+SECONDS = (0.01, 0.03, 0.1, 0.2, 0.5)
 """Limits under which "auto" is watched where it has few targets."""
 
 WORDS = (
