@@ -127,17 +127,22 @@ class Lockstep:
     def run(self, lanes: int) -> None:
         """Rounds until all have settled, or the time is up, or the budget spent if there is no limit to time.
 
-        Beyond the budget it goes on only while half of what is open comes back to its best point.
+        Where the budget is too small for all rounds, they are made as short as may be, and go beyond it,
+        unless the second fails to come back to the points of the first.
         """
-        most = max(SHARE, PASSES * self.entries)
-        left = budget = inf if self.stop.timed else float(min(BUDGET, len(self.B) * most))
+        k, most = len(self.B), max(SHARE, PASSES * self.entries)
+        budget = inf if self.stop.timed else float(min(BUDGET, k * most))
+        whole = max(budget, k * ROUNDS * self.entries * Effort.of(1, self.rank, 1).passes)
+        spent = 0
         while self.open.size and not self.stop():
             before = self.open.size
-            share = min(budget / before, inf if self.stop.timed else most) / (ROUNDS * self.entries)
-            effort = Effort.of(min(share, MIN_PASSES * 2.0**self.rounds), self.rank, lanes)
+            share = whole / before if self.stop.timed else min(whole / before, most)
+            grant = min(share / (ROUNDS * self.entries), MIN_PASSES * 2.0**self.rounds)
+            effort = Effort.of(grant, self.rank, lanes)
             again = self.round(effort)
-            left -= before * effort.total * self.entries
-            if left <= 0 and self.rounds > 1 and 2 * again < before:
+            spent += before * effort.total * self.entries
+            hopeless = self.rounds == 2 and 2 * again < before
+            if spent >= (budget if hopeless else whole):
                 break
 
     def take(self, starts: int, lanes: int) -> None:
