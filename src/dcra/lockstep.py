@@ -28,6 +28,9 @@ BUDGET = 3_500_000_000
 SHARE, PASSES = BUDGET // 32, 4800
 """At most this much of it for a single one: entries of A, or passes over A where these are more."""
 
+TIMED_WORK = 20_000_000
+"""Entries of A touched between two looks at the clock, where that is long enough for a descent."""
+
 ROUNDS = 8
 """Rounds that share the budget equally: the fewer right-hand sides are left, the more each of them gets.
 Where that is much, the first rounds are shorter."""
@@ -130,15 +133,15 @@ class Lockstep:
         Where the budget is too small for all rounds, they are made as short as may be, and go beyond it,
         unless the second fails to come back to the points of the first.
         """
-        k, most = len(self.B), max(SHARE, PASSES * self.entries)
-        budget = inf if self.stop.timed else float(min(BUDGET, k * most))
+        k, timed, most = len(self.B), self.stop.timed, max(SHARE, PASSES * self.entries)
+        budget = inf if timed else float(min(BUDGET, k * most))
         whole = max(budget, k * ROUNDS * self.entries * Effort.of(1, self.rank, 1).passes)
+        longest = TIMED_WORK if timed else most / ROUNDS
         spent = 0
         while self.open.size and not self.stop():
             before = self.open.size
-            share = whole / before if self.stop.timed else min(whole / before, most)
-            grant = min(share / (ROUNDS * self.entries), MIN_PASSES * 2.0**self.rounds)
-            effort = Effort.of(grant, self.rank, lanes)
+            grant = min(whole / (ROUNDS * before), longest) / self.entries
+            effort = Effort.of(min(grant, MIN_PASSES * 2.0**self.rounds), self.rank, lanes)
             again = self.round(effort)
             spent += before * effort.total * self.entries
             hopeless = self.rounds == 2 and 2 * again < before
