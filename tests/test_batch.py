@@ -83,6 +83,15 @@ def test_the_answer_depends_on_the_seed_alone():
     assert not np.array_equal(one.x, dcra.minimize_batch(A, B, seed=2, starts=1).x)
 
 
+@pytest.mark.parametrize("k", [3, 300])
+def test_rounds_do_not_depend_on_the_number_of_threads(k, monkeypatch):
+    monkeypatch.setattr(lockstep, "BUDGET", 20_000_000)
+    rng = np.random.default_rng(14)
+    A, B = rng.standard_normal((20, 30)), rng.standard_normal((20, k))
+    one, two = (dcra.minimize_batch(A, B, seed=1, n_jobs=jobs) for jobs in (1, 3))
+    assert np.array_equal(one.x, two.x)
+
+
 def test_few_columns_get_more_work():
     rng = np.random.default_rng(11)
     A, B = rng.standard_normal((8, 28)) / np.sqrt(28), np.eye(8)[:, :3]

@@ -22,20 +22,23 @@ from dcra.engines.base import Host
 from dcra.result import Status
 from dcra.schedule import ANSWER_SHARE, units_at
 
-BUDGET = 4_000_000_000
+BUDGET = 3_500_000_000
 """Entries of A touched for all right-hand sides together, when nothing else is asked for."""
 
 SHARE, PASSES = BUDGET // 32, 4800
 """At most this much of it for a single one: entries of A, or passes over A where these are more."""
 
+TIMED_WORK = 20_000_000
+"""Entries of A touched between two looks at the clock, where that is long enough for a descent."""
+
 ROUNDS = 8
 """Rounds that share the budget equally: the fewer right-hand sides are left, the more each of them gets.
 Where that is much, the first rounds are shorter."""
 
-ENOUGH, BEYOND = 6, 3
-"""Rounds that must come to a best point before it is taken for the answer: within the budget, and beyond."""
+ENOUGH = 6
+"""Rounds that must come to a best point before it is taken for the answer."""
 
-FEWEST, MIN_PASSES, SHORT_PASSES = 8, 28, 300
+FEWEST, MIN_PASSES, SHORT_PASSES = 8, 20, 300
 HOT = 0.75
 MAX_GRAIN, GRAIN_WORK = 16, 4_000_000
 """Groups that a thread takes at a time: at most so many, and about so many entries of A."""
@@ -127,20 +130,23 @@ class Lockstep:
     def run(self, lanes: int) -> None:
         """Rounds until all have settled, or the time is up, or the budget spent if there is no limit to time.
 
-        Beyond the budget it goes on only while half of what is open comes back to its best point.
+        Where the budget is too small for all rounds, they are made as short as may be, and go beyond it,
+        unless the second fails to come back to the points of the first.
         """
-        most = max(SHARE, PASSES * self.entries)
-        left = budget = inf if self.stop.timed else float(min(BUDGET, len(self.B) * most))
+        k, timed, most = len(self.B), self.stop.timed, max(SHARE, PASSES * self.entries)
+        budget = inf if timed else float(min(BUDGET, k * most))
+        whole = max(budget, k * ROUNDS * self.entries * Effort.of(1, self.rank, 1).passes)
+        longest = TIMED_WORK if timed else most / ROUNDS
+        spent = 0
         while self.open.size and not self.stop():
             before = self.open.size
-            share = min(budget / before, inf if self.stop.timed else most) / (ROUNDS * self.entries)
-            effort = Effort.of(min(share, MIN_PASSES * 2.0**self.rounds), self.rank, lanes)
+            grant = min(whole / (ROUNDS * before), longest) / self.entries
+            effort = Effort.of(min(grant, MIN_PASSES * 2.0**self.rounds), self.rank, lanes)
             again = self.round(effort)
-            left -= before * effort.total * self.entries
-            if left <= 0 and self.rounds > 1:
-                self.open = self.open[self.times[self.open] < BEYOND]
-                if 2 * again < before:
-                    break
+            spent += before * effort.total * self.entries
+            hopeless = self.rounds == 2 and 2 * again < before
+            if spent >= (budget if hopeless else whole):
+                break
 
     def take(self, starts: int, lanes: int) -> None:
         """As many starts as were asked for, for every right-hand side."""
@@ -161,7 +167,7 @@ class Lockstep:
         rows = self.open
         B = self.B if rows.size == len(self.B) else self.B[rows]
         X, F = np.ones((rows.size, self.X.shape[1]), np.float32), np.full(rows.size, np.inf, np.float32)
-        heat = self.temperature * np.append(np.linspace(HOT, 0.0, effort.passes), [0.0, 0.0])
+        heat = self.temperature * np.append(np.linspace(HOT, 0.0, effort.passes - 1), 0.0)
         seed = np.random.SeedSequence((self.seed, self.rounds)).generate_state(1, np.uint64)[0]
         local = threading.local()
 

@@ -17,7 +17,7 @@ RECALL = np.linspace(0, 1, 101).tolist()
 
 PROTOCOL = (
     "Random queries (1,000; 2,000 of MIRFLICKR-25K); all other samples are training set and database. "
-    "Samples at equal distance rank in the order of the database. The mean over seeds is shown."
+    "Samples at equal distance rank in the order of the database. Means over seeds"
 )
 
 
@@ -26,7 +26,7 @@ def sections(rows: Sequence[Row], sizes: Sequence[str], methods: Sequence[str]) 
     cells = _Cells([row for row in rows if "map_hash" in row])
     names = [m for m in methods if cells.has(method=m)]
     sets = [s for s in sizes if cells.has(size=s)]
-    parts: list[Section] = [Text("Supervised hashing", [PROTOCOL])]
+    parts: list[Section] = [Text("Supervised hashing", [cells.protocol])]
     parts.append(_verdicts(cells, sets))
     parts += [_table(cells, size, names) for size in sets]
     for coding, words in CODING.items():
@@ -49,6 +49,12 @@ class _Cells:
 
     def has(self, size: str | None = None, method: str | None = None) -> bool:
         return any(size in (None, s) and method in (None, m) for s, _, m in self.by)
+
+    @property
+    def protocol(self) -> str:
+        """What every caption must say: the split, the rule for ties, the seeds."""
+        seeds = sorted({row["seed"] for rows in self.by.values() for row in rows})
+        return f"{PROTOCOL} {', '.join(map(str, seeds))}."
 
     @property
     def bits(self) -> list[int]:
@@ -142,20 +148,23 @@ def _by_bits(
     panels = []
     for size in sizes:
         series = [
-            Series(m, cells.bits, [cells.mean(size, bits, m, key) for bits in cells.bits]) for m in methods
+            Series(m, cells.bits, [cells.mean(size, bits, m, key) for bits in cells.bits], strong=m == OURS)
+            for m in methods
         ]
         panels.append(Panel(size, "bits", title.split(",")[0], series, log_y=log))
-    return Figure(title, panels, f"{title}. {PROTOCOL}")
+    return Figure(title, panels, f"{title}. {cells.protocol}")
 
 
 def _curves(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding: str, bits: int) -> Figure:
     panels = []
     for size in sizes:
         curves = {m: cells.mean(size, bits, m, f"curve_{coding}") for m in methods}
-        series = [Series(m, RECALL, curve) for m, curve in curves.items() if curve is not None]
+        series = [
+            Series(m, RECALL, curve, strong=m == OURS) for m, curve in curves.items() if curve is not None
+        ]
         panels.append(Panel(size, "recall", "precision", series))
     title = f"Precision and recall, {bits} bits, {CODING[coding]}"
-    return Figure(title, panels, f"{title}: the best precision at this recall or beyond. {PROTOCOL}")
+    return Figure(title, panels, f"{title}: the best precision at this recall or beyond. {cells.protocol}")
 
 
 def _depths(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding: str) -> Figure:
@@ -166,7 +175,8 @@ def _depths(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding:
         for m in methods:
             depths = cells.mean(size, bits, m, f"depths_{coding}")
             if depths is not None:
-                series.append(Series(m, depths, cells.mean(size, bits, m, f"precision_{coding}")))
+                precision = cells.mean(size, bits, m, f"precision_{coding}")
+                series.append(Series(m, depths, precision, strong=m == OURS))
         panels.append(Panel(size, "retrieved samples", "precision", series, log_x=True))
     title = f"Precision among the first retrieved, {bits} bits, {CODING[coding]}"
-    return Figure(title, panels, f"{title}. {PROTOCOL}")
+    return Figure(title, panels, f"{title}. {cells.protocol}")
