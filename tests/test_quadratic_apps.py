@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import dcra
-from dcra.apps.qap import SwapTabu, assignment_cost, qap, qap_problem
+from dcra.apps.qap import SwapState, SwapTabu, assignment_cost, qap, qap_problem
 from dcra.apps.quadratic import ising, maxcut, qubo
 from dcra.baselines.sdp_rounding import SdpRounding
 from dcra.compiled import compile_problem
@@ -216,3 +216,14 @@ def test_bounds_hold_with_losses_beside(loss, domain):
         stage.advance(10_000)
     assert trivial < stage.bound <= least + 1e-9
     assert stage.bound >= least - 0.25 * abs(least) - 0.5
+
+
+def test_the_first_starts_of_a_swap_search_are_short():
+    M = np.ones((4, 4))
+    moves = [SwapState(SwapTabu(M, M, False), Starts(0, first, 1)).moves for first in (0, 1, 5, 50)]
+    assert moves == [250, 500, 8000, 8000]
+
+
+def test_a_time_limit_of_an_assignment_is_checked():
+    with pytest.raises(ValueError, match="`time_limit` must be"):
+        qap(np.ones((3, 3)), np.ones((3, 3)), time_limit=-1.0)

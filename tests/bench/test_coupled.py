@@ -9,7 +9,8 @@ import pytest
 from dcra.bench import coupled_samplers
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.coupled_exact import _over_bits
-from dcra.bench.coupled_report import said_of_lists, seconds_to, with_gaps
+from dcra.bench.coupled_report import said_of_lists, set_of, with_gaps
+from dcra.bench.coupled_targets import seconds_to
 from dcra.bench.maxcut import GRAPHS
 from dcra.bench.registry import benchmark
 from dcra.bench.sections import Figure, Table, Text
@@ -53,10 +54,10 @@ def test_rows_add_up_to_a_report(name, instance, methods):
     sections = study.report(rows)
     tables = {section.title: section for section in sections if isinstance(section, Table)}
     assert isinstance(sections[0], Text)
-    assert sum(isinstance(section, Figure) for section in sections) == 2
-    assert tables["Mean gap in per cent"].rows[0] == ["auto", 1, 0.0]
-    assert tables["Time to target"].rows[0][:3] == ["auto", 1, 1.0]
-    assert [line[0] for line in tables["Against auto"].rows] == methods[1:]
+    assert sum(isinstance(section, Figure) for section in sections) == 3
+    assert tables["Mean gap in per cent"].rows[0][1:] == ["auto", 1, 0.0]
+    assert tables["Time to target"].rows[0][1:4] == ["auto", 1, 1.0]
+    assert [line[1] for line in tables["Against auto"].rows] == methods[1:]
 
 
 def row(method, fun, budget=1.0, history=None, listed=(-100.0,), instance="a"):
@@ -86,6 +87,12 @@ def test_gaps_are_to_the_best_of_lists_and_rows():
     beyond, unlike = said_of_lists(rows)
     assert beyond == "Answers here are beyond the best listed value on a."
     assert "Lists disagree on b" in unlike
+
+
+def test_files_are_reported_by_folder_and_size():
+    rows = [{**row("auto", 0.0, instance="gset/G1"), "n": n} for n in (800, 5000)]
+    assert [set_of(one, 3000) for one in rows] == ["gset", "gset-large"]
+    assert set_of(row("auto", 0.0, instance="torus-9-0"), 3000) == "n = 9"
 
 
 def test_lists_that_a_bound_rules_out_do_not_count():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,10 @@ from dcra.term import vector
 MOST_ENTRIES = 5_000_000
 """Entries up to which the quadratic term is written out; beyond, it is known by its products."""
 
-MOVES_PER_PLACE = 2000
+MOVES_PER_PLACE, SHORT_STARTS = 2000, 5
+"""Moves of a start for each facility; the first starts have fewer, so that there is an answer early."""
+
+LEAST_SECONDS = 1e-3
 GROWTH = 4.0
 
 
@@ -59,7 +63,11 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
         return _by_penalties(F, D, method, options)
     from dcra.api import solve
 
-    result = solve(qap_problem(F, D), method=swap_search(F, D, options.get("time_limit")), **options)
+    begun, limit = perf_counter(), options.get("time_limit")
+    problem, engine = qap_problem(F, D), swap_search(F, D, limit)
+    if limit is not None and limit > LEAST_SECONDS:  # writing the problem out is part of the call
+        options["time_limit"] = max(limit - (perf_counter() - begun), LEAST_SECONDS)
+    result = solve(problem, method=engine, **options)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
 
@@ -181,7 +189,6 @@ class SwapState(State):
         self.loops = engine.loops
         self.starts = starts
         self.n = len(self.F)
-        self.moves = MOVES_PER_PLACE * self.n
         self.out = np.tile(np.arange(self.n), (starts.count, 1))
         self.current, self._steps = -1, 0
         self._next_start()
@@ -191,6 +198,7 @@ class SwapState(State):
         if self.done:
             return
         index = self.starts.first + self.current
+        self.moves = max(1, MOVES_PER_PLACE * self.n >> max(0, SHORT_STARTS - index))
         self.p = np.random.default_rng((self.starts.seed, index)).permutation(self.n)
         if self.starts.points is not None:
             self.p = repaired(self.starts.points[self.current].reshape(self.n, self.n))

@@ -84,6 +84,8 @@ class Coupled(Benchmark):
     """Seconds of each preset."""
     seeds: ClassVar[int] = 3
     goal: ClassVar[str]
+    large: ClassVar[int]
+    """Files with more variables are reported apart."""
 
     def warm(self, case: Case) -> None:
         """Rivals are prepared on the instance itself."""
@@ -121,4 +123,4 @@ class Coupled(Benchmark):
         return {"fun": problem.objective(x), **row, "n": problem.n, "listed": self.listed(case.instance)}
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
-        return sections(self.name, self.goal, rows)
+        return sections(self.name, self.goal, rows, self.large)

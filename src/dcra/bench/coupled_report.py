@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-import numpy as np
-
 from dcra.bench.base import Row
 from dcra.bench.compare import duel, grouped, mean
+from dcra.bench.coupled_targets import OURS, TARGETS, Sets, target_figure, target_table
 from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
-
-OURS = "auto"
-TARGETS = {"within 0.1 % of the best known": 0.1, "the best known": 0.0}
-"""What is to be reached, as a gap in per cent."""
-
-ROUNDING = 1e-7
-"""Per cent by which a gap may miss a target."""
 
 RULES = (
     "Every method gets the same wall-clock seconds and threads, and every answer is evaluated in float64. "
@@ -26,21 +18,28 @@ RULES = (
 )
 
 
-def sections(name: str, goal: str, rows: Sequence[Row]) -> list[Section]:
-    """Everything, from the rows alone."""
+def sections(name: str, goal: str, rows: Sequence[Row], large: int) -> list[Section]:
+    """Everything, from the rows alone; files of more than `large` variables are a set of their own."""
     measured = with_gaps([row for row in rows if row.get("fun") is not None])
     if not measured:
         return [Text(name, [goal, RULES])]
+    sets = grouped([{**row, "set": set_of(row, large)} for row in measured], "set")
     return [
         Text(name, [goal, RULES, *said_of_lists(measured)]),
-        mean_table(measured),
-        duels(measured),
-        gap_figure(measured),
-        target_table(measured),
-        target_figure(measured),
+        mean_table(sets),
+        duels(sets),
+        gap_figure(sets),
+        target_table(sets),
+        *(target_figure(words, sets) for words in TARGETS),
         *instance_tables(measured),
         *bound_table(measured),
     ]
+
+
+def set_of(row: Row, large: int) -> str:
+    """The folder that an instance comes from, or its size where it is made by its name."""
+    folder, slash, _ = row["instance"].partition("/")
+    return f"{folder}{'-large' * (row['n'] > large)}" if slash else f"n = {row['n']}"
 
 
 def with_gaps(rows: Sequence[Row]) -> list[Row]:
@@ -77,104 +76,60 @@ def said_of_lists(rows: Sequence[Row]) -> list[str]:
     return said
 
 
-def mean_table(rows: Sequence[Row]) -> Table:
-    budgets = sorted({row["budget"] for row in rows})
+def mean_table(sets: Sets) -> Table:
+    budgets = sorted({row["budget"] for rows in sets.values() for row in rows})
     lines = []
-    for method, group in grouped(rows, "method").items():
-        found = grouped(group, "budget")
-        cells = [mean(found[b], "gap") if b in found else None for b in budgets]
-        lines.append([method, len({row["instance"] for row in group}), *cells])
-    columns = ["method", "instances", *(f"{b:g} s" for b in budgets)]
-    caption = "Mean over instances and seeds; smaller is better. Not all methods need have all instances."
-    return Table("Mean gap in per cent", columns, lines, caption, 3)
+    for name, rows in sets.items():
+        for method, group in grouped(rows, "method").items():
+            found = grouped(group, "budget")
+            cells = [mean(found[b], "gap") if b in found else None for b in budgets]
+            lines.append([name, method, len({row["instance"] for row in group}), *cells])
+    columns = ["set", "method", "instances", *(f"{b:g} s" for b in budgets)]
+    caption = (
+        "Mean over instances and seeds; smaller is better. Not all methods need have all instances: the next "
+        "table compares them on those that they have."
+    )
+    return Table("Mean gap in per cent", columns, lines, caption, 3, frozen=2)
 
 
-def duels(rows: Sequence[Row]) -> Table:
+def duels(sets: Sets) -> Table:
     """Every rival against ours where both have an answer."""
     lines = []
-    by = grouped(rows, "method", "budget")
-    for (method, budget), theirs in by.items():
-        mine = by.get((OURS, budget), [])
-        fight = duel(mine, theirs) if method != OURS else None
-        if fight is None:
-            continue
-        pairs = {(row["instance"], row["seed"]) for row in mine} & {
-            (row["instance"], row["seed"]) for row in theirs
-        }
-        gaps = [
-            mean([row for row in part if (row["instance"], row["seed"]) in pairs], "gap")
-            for part in (mine, theirs)
-        ]
-        lost = round(1 - fight.wins - fight.ties, 9)
-        lines.append([method, budget, fight.pairs, *gaps, fight.wins, fight.ties, lost])
-    columns = ["method", "seconds", "cases", "gap of auto", "gap", "auto wins", "ties", "auto loses"]
+    for name, rows in sets.items():
+        by = grouped(rows, "method", "budget")
+        for (method, budget), theirs in by.items():
+            found = _duel(by.get((OURS, budget), []), theirs) if method != OURS else None
+            if found is not None:
+                lines.append([name, method, budget, *found])
+    columns = ["set", "method", "seconds", "cases", "gap of auto", "gap", "auto wins", "ties", "auto loses"]
     caption = "On the same instances and seeds. Gaps in per cent; wins, ties and losses are shares of cases."
-    return Table("Against auto", columns, lines, caption, 3)
+    return Table("Against auto", columns, lines, caption, 3, frozen=2)
 
 
-def gap_figure(rows: Sequence[Row]) -> Figure:
-    series = []
-    for method, group in grouped(rows, "method").items():
-        found = sorted(grouped(group, "budget").items())
-        gaps = [mean(part, "gap") for _, part in found]
-        series.append(Series(method, [budget for budget, _ in found], gaps, strong=method == OURS))
-    panel = Panel("Mean gap at each budget", "seconds", "gap, per cent", series, log_x=True)
-    return Figure("Gap over time", [panel])
+def _duel(mine: Sequence[Row], theirs: Sequence[Row]) -> list[float | int | None] | None:
+    """Cases, both mean gaps, shares of wins, ties and losses."""
+    fight = duel(mine, theirs)
+    if fight is None:
+        return None
+    both = {(row["instance"], row["seed"]) for row in theirs}
+    both &= {(row["instance"], row["seed"]) for row in mine}
+    gaps = [
+        mean([row for row in part if (row["instance"], row["seed"]) in both], "gap")
+        for part in (mine, theirs)
+    ]
+    return [fight.pairs, *gaps, fight.wins, fight.ties, round(1 - fight.wins - fight.ties, 9)]
 
 
-def seconds_to(rows: Sequence[Row], gap: float) -> float:
-    """When the rows of one method, instance and seed reached a gap in per cent; inf if they did not.
-
-    The history of the longest run tells, and without one the shortest run whose answer is good enough.
-    """
-    goal = rows[0]["best"] + (gap + ROUNDING) / 100 * abs(rows[0]["best"])
-    longest = max(rows, key=lambda row: float(row["budget"]))
-    if longest.get("history"):
-        return next((float(t) for t, fun in longest["history"] if fun <= goal), inf)
-    return min((float(row["wall"]) for row in rows if row["fun"] <= goal), default=inf)
-
-
-def _times(rows: Sequence[Row], gap: float) -> dict[str, list[float]]:
-    """Seconds to a target for each method, over instances and seeds."""
-    return {
-        method: [seconds_to(part, gap) for part in grouped(group, "instance", "seed").values()]
-        for method, group in grouped(rows, "method").items()
-    }
-
-
-def target_table(rows: Sequence[Row]) -> Table:
-    found = {words: _times(rows, gap) for words, gap in TARGETS.items()}
-    lines = []
-    for method in grouped(rows, "method"):
-        line: list[str | float | int | None] = [method, len(next(iter(found.values()))[method])]
-        for times in found.values():
-            reached = np.isfinite(times[method])
-            middle = float(np.median(times[method]))
-            line += [float(np.mean(reached)), middle if np.isfinite(middle) else None]
-        lines.append(line)
-    columns = ["method", "cases", "within 0.1 %", "seconds", "best known", "seconds "]
-    caption = (
-        "The share of instances and seeds on which the target was reached, and the median of the seconds "
-        "until then, where at least half reached it. Methods that tell no history are charged the whole of "
-        "their shortest run that reached it."
-    )
-    return Table("Time to target", columns, lines, caption, 3)
-
-
-def target_figure(rows: Sequence[Row]) -> Figure:
-    """The share of cases that have reached a target over time."""
-    end = max(float(row["wall"]) for row in rows)
+def gap_figure(sets: Sets) -> Figure:
     panels = []
-    for words, gap in TARGETS.items():
+    for name, rows in sets.items():
         series = []
-        for method, times in _times(rows, gap).items():
-            reached = sorted(t for t in times if np.isfinite(t))
-            if reached:
-                shares = [(k + 1) / len(times) for k in range(len(reached))]
-                x, y = [*reached, max(end, reached[-1])], [*shares, shares[-1]]
-                series.append(Series(method, x, y, kind="step", strong=method == OURS))
-        panels.append(Panel(words[0].upper() + words[1:], "seconds", "share of cases", series, log_x=True))
-    return Figure("Time to target over all cases", panels, "Higher and further left is better.")
+        for method, group in grouped(rows, "method").items():
+            found = sorted(grouped(group, "budget").items())
+            gaps = [mean(part, "gap") for _, part in found]
+            series.append(Series(method, [budget for budget, _ in found], gaps, strong=method == OURS))
+        panels.append(Panel(name, "seconds", "mean gap, per cent", series, log_x=True))
+    return Figure("Gap at each budget", panels)
 
 
 def instance_tables(rows: Sequence[Row]) -> list[Table]:

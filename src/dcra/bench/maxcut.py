@@ -26,6 +26,7 @@ class MaxCut(Coupled):
     name: ClassVar[str] = "maxcut"
     summary: ClassVar[str] = "Max-Cut on random, signed and toroidal graphs, and on the G-set"
     goal: ClassVar[str] = "Cut the nodes of a graph in two so that the edges between the sides weigh most."
+    large: ClassVar[int] = 3000
     sizes: ClassVar[Sequence[str]] = ("800", "2000", "5000", *FILES)
     methods: ClassVar[Sequence[str]] = tuple(RIVALS)
     budgets: ClassVar[dict[str, Sequence[float]]] = {"small": (0.3, 1.0), "full": (0.3, 1.0, 3.0, 10.0, 60.0)}

@@ -67,7 +67,7 @@ class Qap(Benchmark):
         return {"fun": cost, **row, "n": len(F), "listed": _listed(case.instance)}
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
-        return sections(self.name, GOAL, rows)
+        return sections(self.name, GOAL, rows, large=30)
 
 
 GOAL = "Put facilities on places so that flow times distance, over all pairs, costs least."

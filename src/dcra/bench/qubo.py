@@ -19,6 +19,7 @@ class Qubo(Coupled):
     name: ClassVar[str] = "qubo"
     summary: ClassVar[str] = "QUBO with 100 to 2500 variables, and the Biq Mac library"
     goal: ClassVar[str] = "Minimise x'Qx over {0,1}, Q of random whole numbers between -100 and 100."
+    large: ClassVar[int] = 250
     sizes: ClassVar[Sequence[str]] = ("100", "250", "1000", "2500", *FILES)
     methods: ClassVar[Sequence[str]] = tuple(RIVALS)
     budgets: ClassVar[dict[str, Sequence[float]]] = {"small": (0.3, 1.0), "full": (0.3, 1.0, 3.0, 10.0)}
