@@ -30,13 +30,16 @@ CROWD = 8.0
 CHUNK = 1 << 16
 """Sums, or keys, of one step."""
 
+WORTH_COMPILING = 10.0
+"""Seconds from which on the loops may be compiled: that takes about two."""
+
 DRAWS, REPAIRS = 64, 40
 """Ways to fix variables from which the most central is taken, and flips that then improve it."""
 
 
 def suitable(compiled: Compiled, equations: Equations, seconds: float) -> bool:
     """Whether there are variables for two lists, and loops to compare them or the time to compile these."""
-    ready = compiled.loops and (loading.cached("closest") or seconds >= 2 * loading.COMPILE_SECONDS)
+    ready = compiled.loops and (loading.cached("closest") or seconds >= WORTH_COMPILING)
     return ready and not equations.required and equations.n >= 2 * HALF
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from dcra import api
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.sections import Section, Table, Text
+from dcra.closest import Closest
 from dcra.io import marketsplit
 from dcra.methods import METHODS
 from dcra.problem import Problem, Term
@@ -50,6 +51,7 @@ class MarketSplit(Benchmark):
             raise Skip(f"method {case.method!r} is not installed")
         problem = problem_of(case.instance)
         api.solve(_warm_up(), method=case.method, time_limit=0.5, seed=0)
+        api.solve(_warm_up(), method=Closest(half=6, grids=1), starts=1, seed=0)
         cpu, wall = time.process_time(), time.perf_counter()
         try:
             result = api.solve(problem, method=case.method, time_limit=case.budget, seed=case.seed)
