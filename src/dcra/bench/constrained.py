@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -104,7 +104,11 @@ def size_of(instance: str) -> str:
 def problem_of(instance: str) -> Problem:
     """The problem behind a name."""
     kind, size, index = instance.split("-")
-    makers = {"cardinality": cardinality, "covering": covering, "assignment": assignment}
+    makers: dict[str, Callable[..., Problem]] = {
+        "cardinality": cardinality,
+        "covering": covering,
+        "assignment": assignment,
+    }
     return makers[kind](*map(int, size.split("x")), seed=int(index))
 
 
