@@ -8,7 +8,7 @@ import pytest
 import dcra
 from dcra._kernels.closest import closest
 from dcra.bench.marketsplit import drawn
-from dcra.closest import Closest, Grid, suitable
+from dcra.closest import Closest, Grid, central_point, narrowest, suitable
 from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
 from dcra.equations import equations_of
@@ -20,7 +20,12 @@ def lists(seed: int, N: int = 300, m: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sorted_by(grid: Grid, rows: np.ndarray):
-    return [found for found in grid.sort(rows) if found is not None][-1]
+    steps = grid.sort(rows)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 def plain_keys(grid: Grid, rows: np.ndarray) -> np.ndarray:
@@ -78,3 +83,38 @@ def test_what_it_is_for():
     large, small = drawn(15, 100, 0), drawn(4, 100, 0)
     for problem, fits in ((large, True), (small, False)):
         assert suitable(compile_problem(problem), equations_of(problem), 60.0) is fits
+
+
+def test_free_variables_are_those_that_span_least():
+    rng = np.random.default_rng(0)
+    B = rng.integers(0, 100, (4, 30))
+    kept = rng.permutation(30)[:25]
+    free = narrowest(B, kept, 12)
+    assert set(free) <= set(kept)
+    assert len(set(free)) == 12
+
+    def volume(columns):
+        return np.linalg.slogdet(B[:, columns] @ B[:, columns].T)[1]
+
+    assert volume(free) < min(volume(rng.permutation(kept)[:12]) for _ in range(200))
+
+
+def test_fixed_variables_leave_half_of_the_sums():
+    equations = equations_of(drawn(8, 100, 0))
+    rng = np.random.default_rng(1)
+    free, fixed = np.arange(30), np.arange(30, 70)
+    t = central_point(equations, free, fixed, rng)
+    assert not t[free].any()
+
+    def off(t):
+        lack = equations.d - equations.B @ t - 0.5 * equations.B[:, free].sum(axis=1)
+        return np.linalg.norm(lack)
+
+    draws = rng.integers(0, 2, (200, 70))
+    draws[:, free] = 0
+    assert off(t) < 0.5 * min(map(off, draws))
+
+
+def test_a_limit_of_time_holds_beside_pairs():
+    result = dcra.solve(drawn(9, 20, 0), time_limit=2.2, seed=0)
+    assert result.status in ("time_limit", "optimal")
