@@ -8,10 +8,11 @@ import pytest
 import dcra
 from dcra._kernels.closest import closest
 from dcra.bench.marketsplit import drawn
-from dcra.closest import Closest, Grid, central_point, narrowest, suitable
+from dcra.closest import Closest, Grid, subset_sums, suitable
 from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
 from dcra.equations import equations_of
+from dcra.freeing import central_point, narrowest
 
 
 def lists(seed: int, N: int = 300, m: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -19,13 +20,17 @@ def lists(seed: int, N: int = 300, m: int = 3) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(-40, 40, (N, m)).astype(np.int32), rng.integers(-40, 40, (N, m)).astype(np.int32)
 
 
-def sorted_by(grid: Grid, rows: np.ndarray):
-    steps = grid.sort(rows)
+def outcome(steps):
+    """What a search in steps returns in the end."""
     while True:
         try:
             next(steps)
         except StopIteration as end:
             return end.value
+
+
+def sorted_by(grid: Grid, rows: np.ndarray):
+    return outcome(grid.sort(rows))
 
 
 def plain_keys(grid: Grid, rows: np.ndarray) -> np.ndarray:
@@ -57,6 +62,16 @@ def test_the_closest_rows_that_share_a_key(seed):
     assert np.abs(one.sums[best[1]] - two.sums[best[2]]).sum() == best[0]
 
 
+@pytest.mark.parametrize("k", [3, 16])
+def test_all_sums_are_there(k):
+    B = np.random.default_rng(k).integers(-9, 10, (3, k))
+    sums = outcome(subset_sums(B))
+    subsets = np.random.default_rng(0).integers(0, 2**k, 50)
+    chosen = (subsets[:, None] >> np.arange(k)) & 1
+    assert sums.shape == (2**k, 3)
+    np.testing.assert_array_equal(sums[subsets], chosen @ B.T)
+
+
 def test_the_point_has_the_distance_that_was_found():
     problem = drawn(5, 30, 0)
     state = Closest(half=9, grids=3).start(compile_problem(problem), Starts(0, 0, 1))
@@ -81,7 +96,8 @@ def test_few_equations_are_solved():
 
 def test_what_it_is_for():
     large, small = drawn(15, 100, 0), drawn(4, 100, 0)
-    for problem, fits in ((large, True), (small, False)):
+    huge = dcra.Problem([dcra.Term("l1", 1e8 * large.terms[0].operator.A, 0.0)], domain="binary")
+    for problem, fits in ((large, True), (small, False), (huge, False)):
         assert suitable(compile_problem(problem), equations_of(problem), 60.0) is fits
 
 

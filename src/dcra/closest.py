@@ -20,6 +20,7 @@ from dcra.compiled import Compiled
 from dcra.constraints import Host
 from dcra.engines.base import Engine, Starts, State
 from dcra.equations import Equations, equations_of
+from dcra.freeing import central_point, narrowest
 
 HALF = 19
 """Variables of a half: lists of half a million sums."""
@@ -27,17 +28,20 @@ HALF = 19
 CROWD = 8.0
 """Sums of the other list in the cell of one, in the mean: wider cells separate fewer good pairs."""
 
+FEW = 14
+"""Variables whose sums are added up in one step."""
+
 CHUNK = 1 << 16
 """Sums, or keys, of one step."""
+
+LARGEST = 2**30
+"""Sums stay below this, and their differences within 32 bits."""
 
 WORTH_COMPILING = 10.0
 """Seconds from which on the loops may be compiled: that takes about two."""
 
 FIXINGS = 3
 """Ways to fix the other variables that are tried with each grid."""
-
-REPAIRS = 60
-"""Moves, at most, that make such a way central."""
 
 CHOICE = 0.9
 """Share of the variables, drawn at random, of which the free ones are chosen."""
@@ -46,7 +50,8 @@ CHOICE = 0.9
 def suitable(compiled: Compiled, equations: Equations, seconds: float) -> bool:
     """Whether there are variables for two lists, and loops to compare them or the time to compile these."""
     ready = compiled.loops and (loading.cached("closest") or seconds >= WORTH_COMPILING)
-    return ready and not equations.required and equations.n >= 2 * HALF
+    small = int(np.abs(equations.B).sum(axis=1).max()) + int(np.abs(equations.d).max()) < LARGEST
+    return ready and small and not equations.required and equations.n >= 2 * HALF
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,8 @@ class ClosestState(State):
     def _search(self) -> Iterator[bool]:
         """The search in steps of some hundredths of a second; yields whether it has ended."""
         B, half = self.equations.B, self.engine.half
-        left = subset_sums(B[:, self.free[:half]]).astype(np.int32)
-        yield False
-        right = subset_sums(B[:, self.free[half:]]).astype(np.int32)
-        yield False
+        left = yield from subset_sums(B[:, self.free[:half]])
+        right = yield from subset_sums(B[:, self.free[half:]])
         for _ in range(self.engine.grids):
             grid = Grid(left, self.rng)
             one = yield from grid.sort(left)
@@ -146,60 +149,26 @@ class ClosestState(State):
         return 2.0 * self.t[None] - 1
 
 
-def subset_sums(B: Host) -> Host:
-    """The sums of all subsets of the columns of B, (2^k, rows); bit j of a subset is column j."""
-    small = np.abs(B).sum(axis=1).max(initial=0) < 2**29  # sums of four still fit
-    sums = np.zeros((1, B.shape[0]), np.int32 if small else np.int64)
-    for column in B.T.astype(sums.dtype):
+def subset_sums(B: Host) -> Generator[bool, None, Host]:
+    """The sums of all subsets of the columns of B, (2^k, rows), in steps; bit j of a subset is column j."""
+    few = _sums_of_few(B[:, :FEW])
+    others = _sums_of_few(B[:, FEW:])
+    sums = np.empty((others.shape[0], *few.shape), np.int32)
+    for block, offset in zip(sums, others, strict=True):
+        np.add(few, offset, out=block)
+        yield False
+    return sums.reshape(-1, len(B))
+
+
+def _sums_of_few(B: Host) -> Host:
+    sums = np.zeros((1, B.shape[0]), np.int32)
+    for column in B.T.astype(np.int32):
         sums = np.concatenate([sums, sums + column])
     return sums
 
 
 def bits(subset: Any, count: int) -> Host:
     return np.asarray((int(subset) >> np.arange(count)) & 1)
-
-
-def narrowest(B: Host, kept: Host, count: int) -> Host:
-    """Of the variables `kept`, so many whose sums lie close together: the others span most, one by one."""
-    columns = B[:, kept].astype(np.float64)
-    inverse = np.linalg.pinv(columns @ columns.T)
-    inside = np.ones(kept.size, bool)
-    for _ in range(kept.size - count):
-        pulled = inverse @ columns
-        leverage = np.where(inside, np.sum(columns * pulled, axis=0), -1.0)
-        worst = int(np.argmax(leverage))
-        inside[worst] = False
-        rest = max(1.0 - leverage[worst], 1e-9)
-        inverse = inverse + np.outer(pulled[:, worst], pulled[:, worst]) / rest  # of the sum without it
-    return np.asarray(kept[inside])
-
-
-def central_point(equations: Equations, free: Host, fixed: Host, rng: np.random.Generator) -> Host:
-    """Fixed values that leave the free variables half of their sums to reach: flips of one or two at a time.
-
-    What is lacking is measured by how far the sums of the free variables reach in its direction.
-    """
-    B = equations.B.astype(np.float64)
-    spread = B[:, free] @ B[:, free].T
-    whiten = np.linalg.inv(
-        np.linalg.cholesky(spread + np.eye(len(spread)) * (1e-9 * np.trace(spread) + 1e-9))
-    )
-    t = np.zeros(equations.n, np.int64)
-    t[fixed] = rng.integers(0, 2, fixed.size)
-    columns = whiten @ B[:, fixed]
-    products = columns.T @ columns
-    wanted = whiten @ (equations.d - 0.5 * B[:, free].sum(axis=1))
-    for _ in range(REPAIRS if fixed.size else 0):
-        sign = 1.0 - 2.0 * t[fixed]
-        lack = wanted - columns @ t[fixed]
-        one = np.diag(products) - 2.0 * sign * (columns.T @ lack)
-        two = one[:, None] + one + 2.0 * np.outer(sign, sign) * products
-        np.fill_diagonal(two, one)
-        i, j = np.unravel_index(np.argmin(two), two.shape)
-        if two[i, j] >= 0:
-            break
-        t[fixed[list({int(i), int(j)})]] ^= 1
-    return t
 
 
 class Grid:
