@@ -25,8 +25,9 @@ from dcra.freeing import central_point, narrowest
 HALF = 19
 """Variables of a half: lists of half a million sums."""
 
-CROWD = 8.0
-"""Sums of the other list in the cell of one, in the mean: wider cells separate fewer good pairs."""
+CROWD = 0.25
+"""Sums of the other list in the cell of one, were the equations independent: wider cells separate fewer good
+pairs, but take longer to compare."""
 
 FEW = 14
 """Variables whose sums are added up in one step."""
@@ -40,7 +41,7 @@ LARGEST = 2**30
 WORTH_COMPILING = 10.0
 """Seconds from which on the loops may be compiled: that takes about two."""
 
-FIXINGS = 3
+FIXINGS = 5
 """Ways to fix the other variables that are tried with each grid."""
 
 CHOICE = 0.9
@@ -67,7 +68,7 @@ class Closest(Engine):
     """
 
     half: int = HALF
-    grids: int = 3
+    grids: int = 4
 
     name: ClassVar[str] = "closest"
     needs: ClassVar[frozenset[str]] = frozenset({"equations"})
