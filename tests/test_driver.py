@@ -18,9 +18,10 @@ from scipy import sparse
 import dcra
 from dcra.compiled import compile_problem
 from dcra.engines import DCRA, Engine, State, Sweep
+from dcra.engines.base import Starts
 from dcra.methods import METHODS
-from dcra.portfolio import CALLBACK_INTERVAL, Limits, Repeat, Search, run
-from dcra.result import Progress
+from dcra.portfolio import CALLBACK_INTERVAL, Limits, Outcome, Repeat, Search, Task, absorb, run
+from dcra.result import Progress, Status
 
 NAMES = ("auto", "sweep", "dcra", "dcra-paper", "flip", "anneal", "tabu")
 SEARCHES = [name for name in NAMES if name in METHODS]
@@ -298,6 +299,17 @@ def test_interrupt_in_the_main_thread(at):
     assert result.status == "interrupted"
     assert result.n_starts < 40
     assert_consistent(result, problem)
+
+
+@pytest.mark.parametrize(("status", "counts"), [("interrupted", True), ("target", False)])
+def test_points_of_running_tasks_count_after_an_interrupt(status, counts):
+    compiled = compile_problem(dcra.Problem([dcra.Term("l1", np.eye(3), np.ones(3))]))
+    search = Search(compiled, Limits(), 0, 0.0)
+    engine = Counting()
+    task = Task(engine, Starts(0, 0, 1))
+    search.stop(Status(status))
+    absorb(search, Repeat(engine), task, Outcome(np.ones((1, 3)), engine.start(compiled, task.starts), 0.1))
+    assert (search.fun == 0) is counts
 
 
 def test_interrupt_while_waiting():
