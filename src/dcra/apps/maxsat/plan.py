@@ -21,7 +21,7 @@ FULL_SHARE = 1 / 8
 """Share of a timed search that one run may take."""
 
 ENOUGH, ROOM = 500, 0.9
-"""Passes that make a good run: where its share is too short for them, one may take so much of the time left."""
+"""Passes of a good run, for which it may take more than its share: so much of the time left."""
 
 PILOT_ENTRIES = 3e7
 """Literals that the first run of a timed search may pass over: it is there to learn the pace."""
