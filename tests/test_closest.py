@@ -8,10 +8,11 @@ import pytest
 import dcra
 from dcra._kernels.closest import closest
 from dcra.bench.marketsplit import drawn
-from dcra.closest import Closest, Grid, suitable
+from dcra.closest import Closest, Grid, subset_sums, suitable
 from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
 from dcra.equations import equations_of
+from dcra.freeing import central_point, narrowest
 
 
 def lists(seed: int, N: int = 300, m: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -19,8 +20,17 @@ def lists(seed: int, N: int = 300, m: int = 3) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(-40, 40, (N, m)).astype(np.int32), rng.integers(-40, 40, (N, m)).astype(np.int32)
 
 
+def outcome(steps):
+    """What a search in steps returns in the end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 def sorted_by(grid: Grid, rows: np.ndarray):
-    return [found for found in grid.sort(rows) if found is not None][-1]
+    return outcome(grid.sort(rows))
 
 
 def plain_keys(grid: Grid, rows: np.ndarray) -> np.ndarray:
@@ -52,6 +62,16 @@ def test_the_closest_rows_that_share_a_key(seed):
     assert np.abs(one.sums[best[1]] - two.sums[best[2]]).sum() == best[0]
 
 
+@pytest.mark.parametrize("k", [3, 16])
+def test_all_sums_are_there(k):
+    B = np.random.default_rng(k).integers(-9, 10, (3, k))
+    sums = outcome(subset_sums(B))
+    subsets = np.random.default_rng(0).integers(0, 2**k, 50)
+    chosen = (subsets[:, None] >> np.arange(k)) & 1
+    assert sums.shape == (2**k, 3)
+    np.testing.assert_array_equal(sums[subsets], chosen @ B.T)
+
+
 def test_the_point_has_the_distance_that_was_found():
     problem = drawn(5, 30, 0)
     state = Closest(half=9, grids=3).start(compile_problem(problem), Starts(0, 0, 1))
@@ -76,5 +96,41 @@ def test_few_equations_are_solved():
 
 def test_what_it_is_for():
     large, small = drawn(15, 100, 0), drawn(4, 100, 0)
-    for problem, fits in ((large, True), (small, False)):
+    huge = dcra.Problem([dcra.Term("l1", 1e8 * large.terms[0].operator.A, 0.0)], domain="binary")
+    for problem, fits in ((large, True), (small, False), (huge, False)):
         assert suitable(compile_problem(problem), equations_of(problem), 60.0) is fits
+
+
+def test_free_variables_are_those_that_span_least():
+    rng = np.random.default_rng(0)
+    B = rng.integers(0, 100, (4, 30))
+    kept = rng.permutation(30)[:25]
+    free = narrowest(B, kept, 12)
+    assert set(free) <= set(kept)
+    assert len(set(free)) == 12
+
+    def volume(columns):
+        return np.linalg.slogdet(B[:, columns] @ B[:, columns].T)[1]
+
+    assert volume(free) < min(volume(rng.permutation(kept)[:12]) for _ in range(200))
+
+
+def test_fixed_variables_leave_half_of_the_sums():
+    equations = equations_of(drawn(8, 100, 0))
+    rng = np.random.default_rng(1)
+    free, fixed = np.arange(30), np.arange(30, 70)
+    t = central_point(equations, free, fixed, rng)
+    assert not t[free].any()
+
+    def off(t):
+        lack = equations.d - equations.B @ t - 0.5 * equations.B[:, free].sum(axis=1)
+        return np.linalg.norm(lack)
+
+    draws = rng.integers(0, 2, (200, 70))
+    draws[:, free] = 0
+    assert off(t) < 0.5 * min(map(off, draws))
+
+
+def test_a_limit_of_time_holds_beside_pairs():
+    result = dcra.solve(drawn(9, 20, 0), time_limit=2.2, seed=0)
+    assert result.status in ("time_limit", "optimal")

@@ -17,11 +17,12 @@ from scipy import sparse
 
 import dcra
 from dcra.compiled import compile_problem
-from dcra.driver import run
+from dcra.driver import absorb, run
 from dcra.engines import DCRA, Engine, State, Sweep
+from dcra.engines.base import Starts
 from dcra.methods import METHODS
-from dcra.plans import Repeat
-from dcra.result import Progress
+from dcra.plans import Outcome, Repeat, Task
+from dcra.result import Progress, Status
 from dcra.search import CALLBACK_INTERVAL, Limits, Search
 
 NAMES = ("auto", "sweep", "dcra", "dcra-paper", "flip", "anneal", "tabu")
@@ -300,6 +301,17 @@ def test_interrupt_in_the_main_thread(at):
     assert result.status == "interrupted"
     assert result.n_starts < 40
     assert_consistent(result, problem)
+
+
+@pytest.mark.parametrize(("status", "counts"), [("interrupted", True), ("target", False)])
+def test_points_of_running_tasks_count_after_an_interrupt(status, counts):
+    compiled = compile_problem(dcra.Problem([dcra.Term("l1", np.eye(3), np.ones(3))]))
+    search = Search(compiled, Limits(), 0, 0.0)
+    engine = Counting()
+    task = Task(engine, Starts(0, 0, 1))
+    search.stop(Status(status))
+    absorb(search, Repeat(engine), task, Outcome(np.ones((1, 3)), engine.start(compiled, task.starts), 0.1))
+    assert (search.fun == 0) is counts
 
 
 def test_interrupt_while_waiting():

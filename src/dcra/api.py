@@ -158,7 +158,7 @@ def solve(
     family, wanted = problem.loops, not (label == "auto" and trivial(problem))
     loops = wanted and loading.affordable(time_limit, family)
     if wanted and not loops:
-        after_short_call()
+        after_short_call(family)
     compiled = compile_problem(problem, loops)
     compile_seconds = loading.load(progress, family) if compiled.tabulated else 0.0
     chosen = secrets.randbits(32) if seed is None else _seed(seed)

@@ -1,13 +1,14 @@
 """Near solutions of many equations: two lists of partial sums, and the two sums that are closest together.
 
-Some variables are free, the others fixed so that the free ones have about half of their sums to reach. All
-sums of one half of the free variables are compared with what those of the other half lack, but only where
-both lie in the same cell of a random grid: N sums on either side stand for N^2 points at the cost of some N.
+Some variables are free, those whose sums lie closest together; the others are fixed so that the free ones
+have about half of their sums to reach. All sums of one half of the free variables are compared with what
+those of the other half lack, but only where both lie in the same cell of a random grid: N sums on either side
+stand for N^2 points at the cost of some N.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from math import pi, sqrt
 from typing import Any, ClassVar, NamedTuple
@@ -19,25 +20,39 @@ from dcra.compiled import Compiled
 from dcra.constraints import Host
 from dcra.engines.base import Engine, Starts, State
 from dcra.equations import Equations, equations_of
-from dcra.near import subset_sums
+from dcra.freeing import central_point, narrowest
 
 HALF = 19
 """Variables of a half: lists of half a million sums."""
 
-CROWD = 8.0
-"""Sums of the other list in the cell of one, in the mean: wider cells separate fewer good pairs."""
+CROWD = 0.25
+"""Sums of the other list in the cell of one, were the equations independent: wider cells separate fewer good
+pairs, but take longer to compare."""
+
+FEW = 14
+"""Variables whose sums are added up in one step."""
 
 CHUNK = 1 << 16
 """Sums, or keys, of one step."""
 
-DRAWS, REPAIRS = 64, 40
-"""Ways to fix variables from which the most central is taken, and flips that then improve it."""
+LARGEST = 2**30
+"""Sums stay below this, and their differences within 32 bits."""
+
+WORTH_COMPILING = 10.0
+"""Seconds from which on the loops may be compiled: that takes about two."""
+
+FIXINGS = 5
+"""Ways to fix the other variables that are tried with each grid."""
+
+CHOICE = 0.9
+"""Share of the variables, drawn at random, of which the free ones are chosen."""
 
 
 def suitable(compiled: Compiled, equations: Equations, seconds: float) -> bool:
     """Whether there are variables for two lists, and loops to compare them or the time to compile these."""
-    ready = compiled.loops and (loading.cached("closest") or seconds >= 2 * loading.COMPILE_SECONDS)
-    return ready and not equations.required and equations.n >= 2 * HALF
+    ready = compiled.loops and (loading.cached("closest") or seconds >= WORTH_COMPILING)
+    small = int(np.abs(equations.B).sum(axis=1).max()) + int(np.abs(equations.d).max()) < LARGEST
+    return ready and small and not equations.required and equations.n >= 2 * HALF
 
 
 @dataclass(frozen=True)
@@ -53,7 +68,7 @@ class Closest(Engine):
     """
 
     half: int = HALF
-    grids: int = 6
+    grids: int = 4
 
     name: ClassVar[str] = "closest"
     needs: ClassVar[frozenset[str]] = frozenset({"equations"})
@@ -77,29 +92,15 @@ class ClosestState(State):
 
     def __init__(self, engine: Closest, equations: Equations, rng: np.random.Generator) -> None:
         self.engine, self.equations, self.rng = engine, equations, rng
-        self.free = rng.permutation(equations.n)[: 2 * engine.half]
-        self.t = self._central_point()
+        n = equations.n
+        kept = rng.permutation(n)[: max(2 * engine.half, int(CHOICE * n))]
+        self.free = rng.permutation(narrowest(equations.B, kept, 2 * engine.half))
+        self.fixed = np.setdiff1d(np.arange(n), self.free)
+        self.t = np.zeros(n, np.int64)
         self.least = np.iinfo(np.int64).max
         self._pairs = 0
         self._done = False
         self._steps_left = self._search()
-
-    def _central_point(self) -> Host:
-        """Fixed values that leave the free variables half of their sums to reach, or nearly so."""
-        B, d = self.equations.B, self.equations.d
-        T = self.rng.integers(0, 2, (DRAWS, self.equations.n))
-        T[:, self.free] = 0
-        wanted = d - 0.5 * B[:, self.free].sum(axis=1)
-        t = T[np.argmin(np.sum((wanted - T @ B.T) ** 2, axis=1))]
-        fixed = np.setdiff1d(np.arange(self.equations.n), self.free)
-        for _ in range(REPAIRS if fixed.size else 0):
-            lack = wanted - B @ t
-            after = np.sum((lack[:, None] - B[:, fixed] * (1 - 2 * t[fixed])) ** 2, axis=0)
-            best = int(np.argmin(after))
-            if after[best] >= np.sum(lack**2):
-                break
-            t[fixed[best]] ^= 1
-        return np.asarray(t)
 
     def advance(self, work: int) -> None:
         if not self._done:
@@ -107,37 +108,35 @@ class ClosestState(State):
 
     def _search(self) -> Iterator[bool]:
         """The search in steps of some hundredths of a second; yields whether it has ended."""
-        from dcra._kernels.closest import closest
-
-        B, fixed = self.equations.B, self.t.copy()
-        half = self.engine.half
-        halves = self.free[:half], self.free[half:]
-        left = subset_sums(B[:, halves[0]]).astype(np.int32)
-        yield False
-        lack = (self.equations.d - B @ fixed).astype(np.int32)
-        right = lack - subset_sums(B[:, halves[1]]).astype(np.int32)
+        B, half = self.equations.B, self.engine.half
+        left = yield from subset_sums(B[:, self.free[:half]])
+        right = yield from subset_sums(B[:, self.free[half:]])
         for _ in range(self.engine.grids):
             grid = Grid(left, self.rng)
-            lists: list[Sorted] = []
-            for sums in (left, right):
-                for found in grid.sort(sums):
-                    lists += [] if found is None else [found]
-                    yield False
-            one, two = lists
-            for first in range(0, grid.keys, CHUNK):
-                best = np.array([self.least, -1, -1])
-                ends = first, min(first + CHUNK, grid.keys)
-                self._pairs += closest(one.sums, one.start, two.sums, two.start, *ends, best)
-                if best[1] >= 0:
-                    self._keep(int(best[0]), halves, (one.subset[best[1]], two.subset[best[2]]))
-                yield False
+            one = yield from grid.sort(left)
+            for _ in range(FIXINGS):
+                t = central_point(self.equations, self.free, self.fixed, self.rng)
+                lack = (self.equations.d - B @ t).astype(np.int32)
+                two = yield from grid.sort(lack - right)
+                yield from self._compare(grid, one, two, t)
         loading.remember("closest")
         yield True
 
-    def _keep(self, distance: int, halves: tuple[Host, Host], subsets: tuple[Any, Any]) -> None:
-        self.least = distance
-        for half, subset in zip(halves, subsets, strict=True):
-            self.t[half] = (int(subset) >> np.arange(half.size)) & 1
+    def _compare(self, grid: Grid, one: Sorted, two: Sorted, t: Host) -> Iterator[bool]:
+        """Keep the closest pair of two lists, if it is closer than the best."""
+        from dcra._kernels.closest import closest
+
+        half = self.engine.half
+        for first in range(0, grid.keys, CHUNK):
+            best = np.array([self.least, -1, -1])
+            ends = first, min(first + CHUNK, grid.keys)
+            self._pairs += closest(one.sums, one.start, two.sums, two.start, *ends, best)
+            if best[1] >= 0:
+                self.least = int(best[0])
+                self.t = t.copy()
+                self.t[self.free[:half]] = bits(one.subset[best[1]], half)
+                self.t[self.free[half:]] = bits(two.subset[best[2]], self.free.size - half)
+            yield False
 
     @property
     def done(self) -> bool:
@@ -149,6 +148,28 @@ class ClosestState(State):
 
     def candidates(self) -> Host:
         return 2.0 * self.t[None] - 1
+
+
+def subset_sums(B: Host) -> Generator[bool, None, Host]:
+    """The sums of all subsets of the columns of B, (2^k, rows), in steps; bit j of a subset is column j."""
+    few = _sums_of_few(B[:, :FEW])
+    others = _sums_of_few(B[:, FEW:])
+    sums = np.empty((others.shape[0], *few.shape), np.int32)
+    for block, offset in zip(sums, others, strict=True):
+        np.add(few, offset, out=block)
+        yield False
+    return sums.reshape(-1, len(B))
+
+
+def _sums_of_few(B: Host) -> Host:
+    sums = np.zeros((1, B.shape[0]), np.int32)
+    for column in B.T.astype(np.int32):
+        sums = np.concatenate([sums, sums + column])
+    return sums
+
+
+def bits(subset: Any, count: int) -> Host:
+    return np.asarray((int(subset) >> np.arange(count)) & 1)
 
 
 class Grid:
@@ -166,18 +187,18 @@ class Grid:
     def keys(self) -> int:
         return 1 << self.bits
 
-    def sort(self, sums: Host) -> Iterator[Sorted | None]:
-        """Yields None between two steps, and the sorted list in the end."""
+    def sort(self, sums: Host) -> Generator[bool, None, Sorted]:
+        """The sorted list, in steps: yields False between two of them."""
         from dcra._kernels.closest import cells, scatter
 
         key, start = np.empty(len(sums), np.int64), np.zeros(self.keys + 1, np.int64)
         for first in range(0, len(sums), CHUNK):
             ends = first, min(first + CHUNK, len(sums))
             cells(sums, self.shift, self.scale, self.factors, np.uint64(64 - self.bits), *ends, key, start)
-            yield None
+            yield False
         np.cumsum(start, out=start)
         place, out, origin = start.copy(), np.empty_like(sums), np.empty_like(key)
         for first in range(0, len(sums), CHUNK):
             scatter(sums, key, place, first, min(first + CHUNK, len(sums)), out, origin)
-            yield None
-        yield Sorted(out, origin, start)
+            yield False
+        return Sorted(out, origin, start)

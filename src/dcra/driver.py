@@ -169,8 +169,8 @@ def dual_stage(compiled: Compiled, fun: float, seconds: float) -> Stage:
 
 def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
     state = outcome.state
-    if search.status is not None:
-        return  # outcomes after the end depend on the number of workers
+    if search.status not in (None, Status.INTERRUPTED):
+        return  # outcomes after the end depend on the number of workers; after Ctrl-C, every point counts
     fun = state.estimate()
     if fun is None or fun <= search.fun + SLACK * abs(search.fun):  # worth a judgement in float64
         fun = search.offer(outcome.spins)

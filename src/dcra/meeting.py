@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from dcra.certificate import trivial_bound
 from dcra.closest import Closest, suitable
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Starts
+from dcra.engines.base import Starts
 from dcra.equations import Equations, equations_of
 from dcra.meet import MAX_VARIABLES, SEGMENTS, Meet, MeetState, seconds_for
-from dcra.near import Near, worthwhile
-from dcra.plans import Outcome, Plan, Repeat, Task
-from dcra.polish.anneal import Anneal
+from dcra.plans import Outcome, Plan, Task
 from dcra.search import Search
 
 LONGEST = 2.0
@@ -22,7 +22,7 @@ FIRST_SHARE = 0.7
 OVERTIME = 4.0
 """Up to this many times the time limit it shares the time: a part of the residues may be enough."""
 
-SHORTEST_NEAR = 2.0
+SHORTEST_PAIRING = 2.0
 """Seconds below which near solutions are left to the descents."""
 
 PAIRING_SHARE = 0.8
@@ -64,19 +64,18 @@ class MeetPlan:
             search.bound(1.0 + problem.constant)
 
 
-class NearPlan:
-    """Near solutions, one set of free variables after another."""
+class PairingPlan:
+    """Near solutions by closest pairs, one set of free variables after another."""
 
     exact = False
     alone = False
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self) -> None:
         self.count = 0
 
     def next(self, search: Search) -> Task | None:
         self.count += 1
-        return Task(self.engine, Starts(search.seed, self.count - 1, 1))
+        return Task(Closest(), Starts(search.seed, self.count - 1, 1))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         """Starts do not depend on each other."""
@@ -118,25 +117,18 @@ class Beside:
 
 
 def meet_beside(compiled: Compiled, seconds_left: float | None, general: Plan) -> Plan:
-    """The plan `general`, with one for equations beside it where that promises anything."""
+    """The plan `general`, with those for equations beside it where they promise anything."""
     equations = equations_of(compiled.problem)
     if equations is None or not FEWEST <= equations.expected <= MOST:
         return general
-    if compiled.n <= MAX_VARIABLES:
-        needed = seconds_for(equations, compiled.loops)
-        if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
-            return Beside(MeetPlan(Meet()), general, share=1.0)
-        if seconds_left is not None and needed <= OVERTIME * seconds_left:
-            return Beside(MeetPlan(Meet()), general, share=0.5)
-    if seconds_left is None or seconds_left < SHORTEST_NEAR or equations.required:
+    needed = seconds_for(equations, compiled.loops) if compiled.n <= MAX_VARIABLES else inf
+    if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
+        return Beside(MeetPlan(Meet()), general, share=1.0)
+    if seconds_left is None:
         return general
-    if worthwhile(equations):
-        return Beside(NearPlan(Near()), general, share=0.5)
-    if suitable(compiled, equations, seconds_left):
-        return Beside(NearPlan(Closest()), general, share=PAIRING_SHARE)
-    if not compiled.tabulated:
-        return general
-    return Beside(Repeat(Anneal()), general, share=0.5)  # short runs: good points have no good neighbours
+    if seconds_left >= SHORTEST_PAIRING and suitable(compiled, equations, seconds_left):
+        general = Beside(PairingPlan(), general, share=PAIRING_SHARE)
+    return Beside(MeetPlan(Meet()), general, share=0.5) if needed <= OVERTIME * seconds_left else general
 
 
 def meetable(compiled: Compiled) -> bool:

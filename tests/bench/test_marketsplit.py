@@ -34,9 +34,9 @@ def test_a_row_is_judged_and_reported(study):
     assert row["fun"] == 0
     assert row["solved"]
     json.dumps(row)
-    _, solved, left = study.report([{**row, "method": "auto"}])
-    assert solved.rows == [[3, 20, "1 / 1"]]
-    assert left.rows == [[3, 20, 0.0]]
+    _, solved, left = study.report([{**row, "method": "auto", "budget": 2.0}])
+    assert solved.rows == [[3, 20, 2.0, "1 / 1"]]
+    assert left.rows == [[3, 20, 2.0, 0.0]]
 
 
 def test_what_is_not_installed_is_skipped(study):

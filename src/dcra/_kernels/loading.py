@@ -20,9 +20,9 @@ MODULES = {
 }
 """Families of loops, and the module that tells that one is loaded."""
 
-IMPORT_SECONDS = {"losses": 1.5, "couplings": 0.9, "swaps": 0.9, "clauses": 1.5}
+IMPORT_SECONDS = {"losses": 1.5, "couplings": 0.9, "swaps": 0.9, "clauses": 0.8}
 COMPILE_SECONDS = 20.0
-SHARE = {"losses": 0.2, "couplings": 0.6, "swaps": 0.6, "clauses": 0.5}
+SHARE = {"losses": 0.2, "couplings": 0.6, "swaps": 0.6, "clauses": 0.8}
 """Share of the time that loading may take: couplings and clauses without loops are worth little."""
 
 behind = threading.Event()

@@ -105,8 +105,11 @@ def size_of(instance: str) -> str:
 def problem_of(instance: str) -> Problem:
     """The problem behind a name."""
     kind, size, index = instance.split("-")
-    makers: dict[str, Callable[..., Problem]]
-    makers = {"cardinality": cardinality, "covering": covering, "assignment": assignment}
+    makers: dict[str, Callable[..., Problem]] = {
+        "cardinality": cardinality,
+        "covering": covering,
+        "assignment": assignment,
+    }
     return makers[kind](*map(int, size.split("x")), seed=int(index))
 
 

@@ -16,7 +16,9 @@ import numpy as np
 
 from dcra import api
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
+from dcra.bench.compare import grouped
 from dcra.bench.sections import Section, Table, Text
+from dcra.closest import Closest
 from dcra.io import marketsplit
 from dcra.methods import METHODS
 from dcra.problem import Problem
@@ -51,6 +53,7 @@ class MarketSplit(Benchmark):
             raise Skip(f"method {case.method!r} is not installed")
         problem = problem_of(case.instance)
         api.solve(_warm_up(), method=case.method, time_limit=0.5, seed=0)
+        api.solve(_warm_up(), method=Closest(half=6, grids=1), starts=1, seed=0)
         cpu, wall = time.process_time(), time.perf_counter()
         try:
             result = api.solve(problem, method=case.method, time_limit=case.budget, seed=case.seed)
@@ -62,12 +65,12 @@ class MarketSplit(Benchmark):
         return {"fun": fun, "wall": wall, "cpu": cpu, "m": rows, "n": n, "solved": fun == 0}
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
-        sizes = sorted({int(row["m"]) for row in rows})
         names = [name for name in self.methods if any(row["method"] == name for row in rows)]
-        groups = {(m, name): _of(rows, m, name) for m in sizes for name in names}
-        solved = [[m, 10 * (m - 1), *(_share(groups[m, name]) for name in names)] for m in sizes]
-        left = [[m, 10 * (m - 1), *(_mean(groups[m, name]) for name in names)] for m in sizes]
-        columns = ["m", "n", *names]
+        sizes = sorted({(row["m"], row["n"], row.get("budget")) for row in rows})
+        groups = grouped(rows, "m", "n", "budget", "method")
+        solved = [[*size, *(_share(groups.get((*size, name), [])) for name in names)] for size in sizes]
+        left = [[*size, *(_mean(groups.get((*size, name), [])) for name in names)] for size in sizes]
+        columns = ["m", "n", "seconds", *names]
         return [
             Text(
                 "Market split",
@@ -79,10 +82,6 @@ class MarketSplit(Benchmark):
             Table("Solved to 0", columns, solved, caption="solved / instances"),
             Table("Mean residual", columns, left, caption="mean of |Ax - b|_1 at the end; 0 is optimal"),
         ]
-
-
-def _of(rows: Sequence[Row], m: int, method: str) -> list[Row]:
-    return [row for row in rows if row["m"] == m and row["method"] == method]
 
 
 def _share(rows: list[Row]) -> str | None:

@@ -37,6 +37,9 @@ PRICINGS, PASSES = 50, 3
 STEP, LEAST_SHARE = 0.3, 0.01
 """First step of the prices, as a share of the way to the known cost, and the least way, as a share of it."""
 
+WORTH_COMPILING = 1.0
+"""Seconds, a tenth of a time limit, from which on the loop of the bound may be compiled, in about two."""
+
 
 def stage_for(compiled: Compiled, clauses: Clauses, fun: float, seconds: float) -> Stage | None:
     """The semidefinite stage, with the linear one beside it where there are units; None: the linear alone."""
@@ -52,7 +55,7 @@ def stage_for(compiled: Compiled, clauses: Clauses, fun: float, seconds: float) 
 
 def _loops_at_hand(seconds: float) -> bool:
     """Whether the passes are compiled already, or there is time to do so."""
-    return seconds == inf or loading.cached("pairs") or seconds >= loading.COMPILE_SECONDS
+    return loading.cached("pairs") or seconds >= WORTH_COMPILING
 
 
 def _worth(seconds: float) -> float:

@@ -21,6 +21,12 @@ COUNTED_PASSES = 2_000
 FULL_SHARE = 1 / 8
 """Share of a timed search that one run may take."""
 
+ENOUGH, ROOM = 500, 0.9
+"""Passes of a good run, for which it may take more than its share: so much of the time left."""
+
+PILOT_ENTRIES = 3e7
+"""Literals that the first run of a timed search may pass over: it is there to learn the pace."""
+
 MOST_PASSES = 50_000_000
 MOVES_PER_CLAUSE = 200
 """Length of a repair."""
@@ -44,6 +50,7 @@ class ClausePlan:
         self.partial = bool(clauses.hard.any())
         self.repair = ClauseWalk(MOVES_PER_CLAUSE * max(1000, int(np.count_nonzero(clauses.hard))))
         self.passes = float(FIRST_PASSES)
+        self.entries = max(1, clauses.literals.size)
         self.hard_share = SAFE
         self.rate: float | None = None  # passes per second and worker
 
@@ -70,8 +77,10 @@ class ClausePlan:
         share = max(self.hard_share, SAFE) if search.started % 2 else self.hard_share
         if limit is None:
             return ClauseAnneal(COUNTED_PASSES, hard_share=share)
-        passes, self.passes = self.passes, 2 * self.passes
-        if self.rate is not None:
-            full = FULL_SHARE * search.limits.n_jobs * limit
-            passes = min(passes, self.rate * min(full, max(search.seconds_left, 0.0)))
+        if self.rate is None:
+            return ClauseAnneal(int(np.clip(PILOT_ENTRIES / self.entries, 1, FIRST_PASSES)), hard_share=share)
+        self.passes *= 2
+        left = max(search.seconds_left, 0.0)
+        full = max(FULL_SHARE * search.limits.n_jobs * limit, min(ENOUGH / self.rate, ROOM * left))
+        passes = min(self.passes, self.rate * min(full, left))
         return ClauseAnneal(int(np.clip(passes, 1, MOST_PASSES)), hard_share=share)

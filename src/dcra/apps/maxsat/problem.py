@@ -62,6 +62,8 @@ class ClauseProblem(Problem):
 
     def violation(self, x: Array) -> Any:
         """False hard clauses: a float for x of shape (n,), (k,) for (k, n)."""
+        if not self.clauses.hard.any():
+            return super().violation(x)
         points = self.check_point("x", x)
         if points.ndim == 1:
             return float(self.clauses.violated(points))

@@ -1,0 +1,47 @@
+"""Loops that are loaded behind calls which have no time for it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+
+import pytest
+
+from dcra import warming
+from dcra._kernels import loading
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """What would have been started."""
+    started = []
+
+    class Thread:
+        def __init__(self, target, args, name):
+            self.call = (target, args)
+
+        def start(self):
+            started.append(self.call)
+
+    monkeypatch.setattr(warming.threading, "Thread", Thread)
+    monkeypatch.setattr(warming, "_short_calls", defaultdict(itertools.count))
+    monkeypatch.setattr(loading, "cached", lambda family="losses": True)
+    yield started
+    loading.behind.clear()
+
+
+@pytest.mark.parametrize("family", ["losses", "clauses"])
+def test_the_second_short_call_loads_its_own_loops_once(threads, family):
+    for calls in (0, 1, 1, 1):
+        warming.after_short_call(family)
+        assert len(threads) == calls
+    target, arguments = threads[0]
+    assert arguments == (family,)
+    target(*arguments)
+    assert loading.loaded(family)
+
+
+def test_clauses_are_worth_a_second():
+    for cached, seconds, worth in ((True, 1.0, True), (True, 0.5, False), (False, 1.0, False)):
+        needed = loading.IMPORT_SECONDS["clauses"] if cached else loading.COMPILE_SECONDS
+        assert (needed <= loading.SHARE["clauses"] * seconds) is worth
