@@ -14,20 +14,13 @@ from dcra.api import _count as check_count
 from dcra.api import _seed as check_seed
 from dcra.apps.mimo.constellations import Constellation
 from dcra.apps.mimo.model import Received, received
-from dcra.apps.mimo.robust import down_weighted, loss_of, robust
-from dcra.apps.mimo.search import (
-    SMALL,
-    Effort,
-    Posterior,
-    effort_for,
-    fitted,
-    least_squares,
-    proven,
-    sampled,
-    tree_form,
-)
+from dcra.apps.mimo.parallel import Threads
+from dcra.apps.mimo.robust import down_weighted, residuals, robust
+from dcra.apps.mimo.search import SMALL, Effort, Posterior, effort_for, fitted, least_squares, sampled
+from dcra.crew import on_interrupt
 from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.portfolio import default_jobs, one_blas_thread
+from dcra.result import Status
 
 Host = NDArray[Any]
 
@@ -47,9 +40,12 @@ class Detection:
     fun : float or (k,) array
         The loss at the symbols, in float64.
     llrs : (..., bits per symbol) array, optional
-        log P(bit = 0) - log P(bit = 1), in soft mode.
+        log P(bit = 0) - log P(bit = 1), in soft mode; none is much beyond 40.
     proven : bool or (k,) array
-        Whether no other symbols have a smaller loss, proven by sphere search.
+        Whether no other symbols have a smaller loss, proven by sphere search, or by enumeration.
+    status, message : Status, str
+        "optimal" where all frames are proven, else "converged"; "interrupted" after Ctrl-C, with the best
+        that was known of every frame by then.
     seconds : float
     seed : int
     """
@@ -60,14 +56,19 @@ class Detection:
     fun: Any
     llrs: Host | None
     proven: Any
+    status: Status
     seconds: float
     seed: int
+
+    @property
+    def message(self) -> str:
+        return self.status.message
 
     def __str__(self) -> str:
         frames = 1 if self.symbols.ndim == 1 else self.symbols.shape[1]
         return (
             f"{frames} frames of {self.symbols.shape[0]} symbols, mean loss {np.mean(self.fun):.6g}, "
-            f"{np.count_nonzero(self.proven)} proven, {self.seconds:.3g} s"
+            f"{np.count_nonzero(self.proven)} proven, {self.seconds:.3g} s ({self.status.value})"
         )
 
 
@@ -121,23 +122,25 @@ def detect(
     begun = time.perf_counter()
     model, single = received(H, y, constellation, noise)
     kind = model.constellation
-    squared = isinstance(as_loss(loss), SquaredL2)
+    measure = as_loss(loss)
+    squared = isinstance(measure, SquaredL2)
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
-    jobs = check_count("n_jobs", n_jobs) or default_jobs()
+    threads = Threads(check_count("n_jobs", n_jobs) or default_jobs())
     effort = effort_for(model.n, len(model.y))
     if squared:
-        levels, sure = _likeliest(model, effort, chosen, jobs)
+        levels, sure = _likeliest(model, effort, chosen, threads)
     else:
-        levels, sure = robust(model, loss, chosen, jobs), np.zeros(len(model.y), bool)
+        levels, sure, measure = robust(model, loss, chosen, threads)
     llrs = None
     if soft or (squared and by_bits(model)):
-        P, low = _posterior(model, levels, squared, effort, chosen, jobs)
+        P, low = _posterior(model, levels, squared, effort, chosen, threads)
         ratios = kind.llrs(P)
         decided = kind.from_bits((ratios < 0).astype(int))
         levels, llrs = (decided, ratios) if soft else (fitted(model, decided, low), None)
         sure = np.zeros(len(model.y), bool)
-    fun = model.objective(levels) if squared else loss_of(model, levels, loss)
-    return _packed(model, levels, fun, llrs, sure, single, time.perf_counter() - begun, chosen)
+    fun = measure.value(residuals(model, levels))
+    status = Status.INTERRUPTED if threads.interrupted else _ending(sure)
+    return _packed(model, levels, fun, llrs, sure, status, single, time.perf_counter() - begun, chosen)
 
 
 def by_bits(model: Received) -> bool:
@@ -150,24 +153,28 @@ def by_bits(model: Received) -> bool:
     return model.noise is not None and model.n > SMALL
 
 
-def _likeliest(model: Received, effort: Effort, seed: int, n_jobs: int) -> tuple[Host, Host]:
+def _likeliest(model: Received, effort: Effort, seed: int, threads: Threads) -> tuple[Host, Host]:
     """Levels of little squared loss, and for which frames none have less."""
-    _ = model.working  # the Gram matrix may use all threads of BLAS; what follows has its own
-    with one_blas_thread():
-        form = tree_form(model)
-        levels = least_squares(model, form, effort, seed, n_jobs)
-        return proven(model, form, levels, n_jobs)
+    with on_interrupt(threads.interrupt):
+        _ = model.working  # the Gram matrix may use all threads of BLAS; what follows has its own
+        with one_blas_thread():
+            return least_squares(model, effort, seed, threads)
 
 
 def _posterior(
-    model: Received, levels: Host, squared: bool, effort: Effort, seed: int, n_jobs: int
+    model: Received, levels: Host, squared: bool, effort: Effort, seed: int, threads: Threads
 ) -> Posterior:
     """The posterior of the levels around a good answer."""
-    if squared:
-        return sampled(model, levels, effort, seed, n_jobs)
-    frames = zip(down_weighted(model, levels), levels, strict=True)
-    each = [sampled(one, start[None], effort, seed, n_jobs) for one, start in frames]
+    with on_interrupt(threads.interrupt):
+        if squared:
+            return sampled(model, levels, effort, seed, threads)
+        frames = zip(down_weighted(model, levels), levels, strict=True)
+        each = [sampled(one, start[None], effort, seed, threads) for one, start in frames]
     return Posterior(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
+
+
+def _ending(sure: Host) -> Status:
+    return Status.OPTIMAL if sure.all() else Status.CONVERGED
 
 
 def _packed(
@@ -176,6 +183,7 @@ def _packed(
     fun: Host,
     llrs: Host | None,
     sure: Host,
+    status: Status,
     single: bool,
     seconds: float,
     seed: int,
@@ -193,6 +201,7 @@ def _packed(
         fun=float(fun[0]) if single else fun,
         llrs=None if llrs is None else turned(llrs),
         proven=bool(sure[0]) if single else sure,
+        status=status,
         seconds=seconds,
         seed=seed,
     )
