@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,26 +121,40 @@ def detect(
     """
     begun = time.perf_counter()
     model, single = received(H, y, constellation, noise)
-    kind = model.constellation
-    measure = as_loss(loss)
-    squared = isinstance(measure, SquaredL2)
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     threads = Threads(check_count("n_jobs", n_jobs) or default_jobs())
+    with one_blas_thread():
+        found = _decided(model, loss, soft, chosen, threads)
+    status = Status.INTERRUPTED if threads.interrupted else _ending(found.sure)
+    return _packed(model, found, status, single, time.perf_counter() - begun, chosen)
+
+
+class Decided(NamedTuple):
+    """Levels (k, n), their losses (k,), log-likelihood ratios in soft mode, and which frames are proven."""
+
+    levels: Host
+    fun: Host
+    llrs: Host | None
+    sure: Host
+
+
+def _decided(model: Received, loss: str | Loss, soft: bool, seed: int, threads: Threads) -> Decided:
     effort = effort_for(model.n, len(model.y))
+    measure = as_loss(loss)
+    squared = isinstance(measure, SquaredL2)
     if squared:
-        levels, sure = _likeliest(model, effort, chosen, threads)
+        with on_interrupt(threads.interrupt):
+            levels, sure = least_squares(model, effort, seed, threads)
     else:
-        levels, sure, measure = robust(model, loss, chosen, threads)
+        levels, sure, measure = robust(model, loss, seed, threads)
     llrs = None
     if soft or (squared and by_bits(model)):
-        P, low = _posterior(model, levels, squared, effort, chosen, threads)
-        ratios = kind.llrs(P)
-        decided = kind.from_bits((ratios < 0).astype(int))
+        P, low = _posterior(model, levels, squared, effort, seed, threads)
+        ratios = model.constellation.llrs(P)
+        decided = model.constellation.from_bits((ratios < 0).astype(int))
         levels, llrs = (decided, ratios) if soft else (fitted(model, decided, low), None)
         sure = np.zeros(len(model.y), bool)
-    fun = measure.value(residuals(model, levels))
-    status = Status.INTERRUPTED if threads.interrupted else _ending(sure)
-    return _packed(model, levels, fun, llrs, sure, status, single, time.perf_counter() - begun, chosen)
+    return Decided(levels, measure.value(residuals(model, levels)), llrs, sure)
 
 
 def by_bits(model: Received) -> bool:
@@ -151,14 +165,6 @@ def by_bits(model: Received) -> bool:
     until their loss is below it.
     """
     return model.noise is not None and model.n > SMALL
-
-
-def _likeliest(model: Received, effort: Effort, seed: int, threads: Threads) -> tuple[Host, Host]:
-    """Levels of little squared loss, and for which frames none have less."""
-    with on_interrupt(threads.interrupt):
-        _ = model.working  # the Gram matrix may use all threads of BLAS; what follows has its own
-        with one_blas_thread():
-            return least_squares(model, effort, seed, threads)
 
 
 def _posterior(
@@ -178,15 +184,7 @@ def _ending(sure: Host) -> Status:
 
 
 def _packed(
-    model: Received,
-    levels: Host,
-    fun: Host,
-    llrs: Host | None,
-    sure: Host,
-    status: Status,
-    single: bool,
-    seconds: float,
-    seed: int,
+    model: Received, found: Decided, status: Status, single: bool, seconds: float, seed: int
 ) -> Detection:
     """Frames to the second axis, or away if there is but one."""
     kind = model.constellation
@@ -195,12 +193,12 @@ def _packed(
         return x[0] if single else np.moveaxis(x, 0, 1)
 
     return Detection(
-        symbols=turned(kind.symbols(levels)),
-        bits=turned(kind.bits(levels)),
-        spins=turned(kind.spins(levels)),
-        fun=float(fun[0]) if single else fun,
-        llrs=None if llrs is None else turned(llrs),
-        proven=bool(sure[0]) if single else sure,
+        symbols=turned(kind.symbols(found.levels)),
+        bits=turned(kind.bits(found.levels)),
+        spins=turned(kind.spins(found.levels)),
+        fun=float(found.fun[0]) if single else found.fun,
+        llrs=None if found.llrs is None else turned(found.llrs),
+        proven=bool(found.sure[0]) if single else found.sure,
         status=status,
         seconds=seconds,
         seed=seed,

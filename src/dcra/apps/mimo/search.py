@@ -23,13 +23,16 @@ SMALL = 64
 EXACT_SPINS = 24
 """Up to this many spins the sphere search is never cut short."""
 
-BRANCHES, MOST_KEPT, LEAST_KEPT = 1_200_000, 512, 32
+BRANCHES, MOST_KEPT, LEAST_KEPT = 1_000_000, 512, 32
 """Of the tree search that gives first points: for all frames together, and the limits of those kept."""
+
+ANNEALED = 64_000
+"""Levels annealed in all starts of small frames together."""
 
 FIRST_NODES = 1_000
 """Nodes of the sphere search from the first point of a frame, before any annealing."""
 
-ALL_NODES, MOST_NODES, LEAST_NODES = 8_000_000, 200_000, 2_000
+ALL_NODES, MOST_NODES, LEAST_NODES = 10_000_000, 200_000, 2_000
 """Nodes afterwards: for all frames together that are left, and the limits for one."""
 
 BELOW = 2.5
@@ -57,7 +60,8 @@ class Effort(NamedTuple):
 def effort_for(n: int, frames: int) -> Effort:
     """More starts, and copies at several temperatures, where frames are small; more passes where large."""
     if n <= SMALL:
-        return Effort(8 if frames <= 64 else 3, 100, 3000, 48_000, True)
+        starts = int(np.clip(ANNEALED // (frames * n), 2, 8))
+        return Effort(starts, 100, 3000, 48_000, True)
     return Effort(4, 400, 3000, 48_000, True) if n <= LARGE else Effort(2, 400, 300, 300, False)
 
 
