@@ -14,8 +14,8 @@ from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
 WORDS = [
     "Bit error rate over SNR = E|Hs|^2/E|n|^2; bars are two standard errors, from the differences between "
     "frames. All methods see the same frames and the true noise variance. 'matched filter' is the bound with "
-    "all other symbols known, 'Bayes floor' the large-system limit of the best detector for independent "
-    "entries and QPSK.",
+    "all other symbols, and the impulses, known; 'Bayes floor' the large-system limit of the best detector for "
+    "independent entries and QPSK.",
     "Loss ratio is |y - Hs|^2 over that of the symbols sent: below 1 the likeliest frame is not the one sent "
     "and a lower loss no longer means fewer errors; soft decisions do better there. 'behind' is by how many "
     "standard errors of the difference, frame by frame, a method has more wrong bits than the best one.",
@@ -35,11 +35,10 @@ class Cell(NamedTuple):
 
     @property
     def rate(self) -> tuple[float, float]:
-        """Bit error rate and its standard error."""
+        """Bit error rate and its standard error: at least that of one wrong bit in all."""
         counts = np.array(list(self.errors.values()), float)
-        per_frame = self.bits / counts.size
-        deviation = max(float(counts.std()), 1.0) if counts.size > 1 else max(float(counts[0]) ** 0.5, 1.0)
-        return float(counts.mean()) / per_frame, deviation / counts.size**0.5 / per_frame
+        deviation = float(counts.std()) if counts.size > 1 else float(counts[0]) ** 0.5
+        return float(counts.sum()) / self.bits, max(deviation * counts.size**0.5, 1.0) / self.bits
 
 
 def sections(rows: Sequence[Row], systems: Mapping[str, Any]) -> list[Section]:
@@ -77,7 +76,7 @@ def behind(cell: Cell, best: Cell) -> float:
     more = np.array([cell.errors[frame] - best.errors[frame] for frame in common], float)
     if not more.any():
         return 0.0
-    return float(more.sum() / max(float(more.std()), 1.0) / more.size**0.5)
+    return float(more.sum() / max(float(more.std()) * more.size**0.5, 1.0))
 
 
 def best_of(cells: Mapping[Key, Cell], size: str, snr: int) -> Cell:
@@ -106,6 +105,7 @@ def verdict(lost: tuple[str, int, str, float]) -> str:
 
 def _panel(size: str, system: Any, cells: Mapping[Key, Cell]) -> Panel:
     from dcra.apps.mimo import CONSTELLATIONS
+    from dcra.apps.mimo.channels import IMPULSE_GAIN
     from dcra.bench.mimo import bayes_floor, matched_filter_bound
 
     snrs = sorted({key[1] for key in cells if key[0] == size})
@@ -119,7 +119,11 @@ def _panel(size: str, system: Any, cells: Mapping[Key, Cell]) -> Panel:
     kind = CONSTELLATIONS[system.constellation]
     powers = [10 ** (snr / 10) for snr in snrs]
     grid = [float(snr) for snr in snrs]
-    series.append(Series("matched filter", grid, [matched_filter_bound(kind, power) for power in powers]))
+    bounds = [
+        matched_filter_bound(kind, power * (IMPULSE_GAIN if system.impulsive else 1)) for power in powers
+    ]
+    least = 0.1 / max(cell.bits for key, cell in cells.items() if key[0] == size)  # below, nothing is seen
+    series.append(Series("matched filter", grid, [bound if bound > least else None for bound in bounds]))
     if kind.name == "qpsk" and not system.rho and not system.impulsive:
         series.append(Series("Bayes floor", grid, [bayes_floor(power) for power in powers]))
     return Panel(size, "SNR (dB)", "bit error rate", series, log_y=True)
