@@ -14,8 +14,8 @@ from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
 WORDS = [
     "Bit error rate over SNR = E|Hs|^2/E|n|^2; bars are two standard errors, from the differences between "
     "frames. All methods see the same frames and the true noise variance. 'matched filter' is the bound with "
-    "all other symbols, and the impulses, known; 'Bayes floor' the large-system limit of the best detector for "
-    "independent entries and QPSK.",
+    "all other symbols, and the impulses, known; 'Bayes floor' the large-system limit of the best detector "
+    "for independent entries and QPSK. Where no bit was wrong there is no point.",
     "Loss ratio is |y - Hs|^2 over that of the symbols sent: below 1 the likeliest frame is not the one sent "
     "and a lower loss no longer means fewer errors; soft decisions do better there. 'behind' is by how many "
     "standard errors of the difference, frame by frame, a method has more wrong bits than the best one.",
