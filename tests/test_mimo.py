@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import dcra
 from dcra.apps import mimo
 from dcra.apps.mimo import CONSTELLATIONS, rival
 from dcra.apps.mimo.robust import as_problem
+from dcra.result import Status
 
 
 def frames(name="qpsk", n_receive=6, n_send=6, snr=8.0, count=5, seed=0, **options):
@@ -185,13 +188,82 @@ def test_bad_input():
         rival("zff")
 
 
-def test_an_interrupt_leaves_no_half_answer(monkeypatch):
+def pressed(monkeypatch, after):
+    """Ctrl-C during the piece of work of this number, counted from 0 over the whole detection."""
     from dcra.apps.mimo import parallel
-    from dcra.result import Status
+
+    real, done = parallel.in_parallel, itertools.count()
 
     def interrupted(work, count, n_jobs, grain, stop):
-        stop.why = Status.INTERRUPTED
+        def counting(lo, hi):
+            if next(done) == after:
+                signal.raise_signal(signal.SIGINT)
+            work(lo, hi)
+
+        real(counting, count, n_jobs, grain, stop)
 
     monkeypatch.setattr(parallel, "in_parallel", interrupted)
+
+
+@pytest.mark.parametrize(
+    ("n", "soft", "after"),
+    [
+        *((12, False, after) for after in (0, 12, 20, 21)),
+        (12, True, 25),
+        (70, False, 0),
+        (70, False, 1),
+        (70, True, 1),
+    ],
+)
+def test_ctrl_c_returns_the_best_so_far(monkeypatch, n, soft, after):
+    """In every stage: tree search, sphere search, annealing, sampling."""
+    sent = frames("qpsk", n, n, 8.0, count=80 if n < 50 else 2)
+    whole = mimo.detect(sent.H, sent.y, sent.noise, soft=soft, seed=0, n_jobs=1)
+    pressed(monkeypatch, after)
+    found = mimo.detect(sent.H, sent.y, sent.noise, soft=soft, seed=0, n_jobs=1)
+    assert found.status is Status.INTERRUPTED
+    assert whole.status is not Status.INTERRUPTED
+    assert found.message.startswith("interrupted")
+    assert found.symbols.shape == sent.symbols.shape
+    np.testing.assert_allclose(
+        found.fun, model_of(sent).objective(CONSTELLATIONS["qpsk"].levels(found.symbols.T))
+    )
+    assert np.mean(found.symbols != sent.symbols) < 0.6
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("count", [2, 6], ids=["one by one", "in lockstep"])
+def test_ctrl_c_under_another_loss(monkeypatch, count):
+    from dcra import api
+
+    sent = frames("qpsk", 14, 13, 16.0, count=count)
+    name = "minimize" if count == 2 else "minimize_batch"
+    real = getattr(api, name)
+
+    def interrupted(*args, **options):
+        return replace(real(*args, **options), status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(api, name, interrupted)
+    found = mimo.detect(sent.H, sent.y, sent.noise, loss="huber", soft=True, seed=0, n_jobs=1)
+    assert found.status is Status.INTERRUPTED
+    np.testing.assert_allclose(found.symbols[:, 0], sent.symbols[:, 0])
+    assert np.isfinite(found.llrs).all()
+
+
+@pytest.mark.parametrize("loss", ["l1", dcra.losses.Huber(0.4)], ids=["l1", "huber"])
+def test_few_points_are_all_tried_under_any_loss(loss):
+    """Fewer rows than unknowns: what is left of the loss is tiny, and descents stop elsewhere."""
+    sent = frames("64qam", 1, 3, 8.0, count=6, impulsive=True)
+    model = model_of(sent, "64qam")
+    found = mimo.detect(sent.H, sent.y, sent.noise, "64qam", loss, seed=0)
+    assert found.status is Status.OPTIMAL
+    best = [dcra.solve(as_problem(model, f, loss), method="enumerate", seed=0).fun for f in range(6)]
+    np.testing.assert_allclose(found.fun, best, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["k-best", "sphere"])
+def test_ctrl_c_in_a_rival_raises(monkeypatch, name):
+    sent = frames()
+    pressed(monkeypatch, 0)
     with pytest.raises(KeyboardInterrupt):
-        mimo.detect(np.eye(3), np.ones(3), seed=0)
+        rival(name)(model_of(sent))

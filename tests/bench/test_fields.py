@@ -57,6 +57,34 @@ def test_mimo(monkeypatch):
     assert text.paragraphs
 
 
+def test_mimo_says_where_it_loses():
+    """Frame by frame: few frames with many more errors are no proof, many with one more are."""
+    from dcra.bench.mimo_report import behind, gathered, lost_cells
+
+    def row(method, errors, instance="a"):
+        return {
+            "size": "corr-32",
+            "snr": 8,
+            "method": method,
+            "instance": instance,
+            "errors": errors,
+            "frames": len(errors),
+            "bits": 64 * len(errors),
+            "ratio": 1.0,
+            "worst_ratio": 1.1,
+            "wall": 1.0,
+        }
+
+    steady = gathered([row("dcra", [2, 3] * 50), row("ep", [1, 2] * 50), row("mmse", [1, 2] * 49 + [1, 30])])
+    best = steady["corr-32", 8, "ep"]
+    assert behind(steady["corr-32", 8, "dcra"], best) == pytest.approx(100)
+    assert behind(steady["corr-32", 8, "mmse"], best) == pytest.approx(1, rel=0.01)
+    assert behind(best, best) == 0
+    assert [lost[:3] for lost in lost_cells(steady)] == [("corr-32", 8, "dcra")]
+    assert lost_cells(gathered([row("dcra", [1, 2]), row("ep", [1, 2])])) == []
+    assert best.rate == (pytest.approx(1.5 / 64), pytest.approx(5 / 6400))
+
+
 def test_maxsat(monkeypatch):
     from dcra.bench import maxsat
 

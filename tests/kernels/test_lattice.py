@@ -36,12 +36,13 @@ def test_the_sphere_search_is_exact(q, seed):
     A, y, points, values = system(q, seed=seed)
     n = A.shape[1]
     Q, R = np.linalg.qr(A)
-    best, u, part, level, step = np.ones(n), np.empty(n), np.empty(n + 1), np.empty(n), np.empty(n)
-    found, nodes = sphere(R, Q.T @ y, q, u, best, np.inf, 10**6, part, level, step)
+    best, u = np.ones(n), np.empty(n)
+    scratch = (np.empty(n + 1), np.empty(n), np.empty(n), np.empty((n, n + 1)), np.empty(n, np.int64))
+    found, nodes = sphere(R, Q.T @ y, q, u, best, np.inf, 10**6, scratch)
     np.testing.assert_array_equal(best, points[np.argmin(values)])
     assert found == pytest.approx(values.min() - np.sum((y - Q @ Q.T @ y) ** 2))
     assert nodes < 2 * len(points)
-    assert sphere(R, Q.T @ y, q, u, best, np.inf, 3, part, level, step)[1] == 4
+    assert sphere(R, Q.T @ y, q, u, best, np.inf, 3, scratch)[1] == 4
 
 
 @pytest.mark.parametrize("q", [2, 4])
@@ -73,9 +74,10 @@ def test_sampling_gives_the_posterior(q, heats):
     P, E = np.empty((1, 3, q)), np.empty((1, 2))
     copies = heats.size
     points = (np.empty((copies, 3)), np.empty((copies, 3)))
-    scratch = (*points, np.empty(copies), np.empty(copies, np.int64), np.empty(q), np.empty(4, np.uint64))
+    sums = (np.empty(q), np.zeros((3, q)))
+    scratch = (*points, np.empty(copies), np.empty(copies, np.int64), *sums, np.empty(4, np.uint64))
     G, h, U = A.T @ A, (A.T @ y)[None], np.ones((1, 3))
-    sample_levels(G, h, 0, 1, q, np.uint64(0), heats, 50, 4000, U, P, E, scratch)
+    sample_levels(G, h, 0, 1, q, np.uint64(0), heats, 250, 4000, 0.0, U, P, E, scratch)
     np.testing.assert_allclose(P[0], exact, atol=0.03)
     np.testing.assert_allclose(P.sum(axis=-1), 1)
     mean = float(weights @ values)

@@ -11,6 +11,9 @@ import numpy as np
 from .jit import inline, kernel
 from .rng import below, reseed, uniform
 
+FROZEN = 40.0
+_LEAST = math.exp(-FROZEN)
+
 
 @kernel
 def search_levels(G, targets, lo, hi, q, starts, seed, temperatures, U, F, scratch):
@@ -120,16 +123,17 @@ def _best_level(q, t):
 
 
 @kernel
-def sample_levels(G, targets, lo, hi, q, seed, temperatures, burn, sweeps, U, P, E, scratch):
+def sample_levels(G, targets, lo, hi, q, seed, temperatures, least, most, tolerance, U, P, E, scratch):
     """Sample exp(-value / temperature) for the frames lo..hi by heat bath, from U.
 
     There is a copy of the frame at each of `temperatures`, ascending; copies of neighbouring temperatures
-    are exchanged by Metropolis' rule. P[k, i, l] is the mean, over `sweeps` passes after `burn` others, of
+    are exchanged by Metropolis' rule. P[k, i, l] is the mean, over the passes after the first `least / 4`, of
     the probability of level l of coordinate i at the lowest temperature, given all others; E[k] the mean and
-    the mean square of the value there.
-    scratch = (u, g (copies, n), values (copies,), order (copies,) int64, weights (q,), rng).
+    the mean square of the value there. There are `least` passes, and twice as many as before, up to `most`,
+    while the second half of them moves the probabilities by more than `tolerance` on average.
+    scratch = (u, g (copies, n), values (copies,), order (copies,) int64, weights (q,), half (n, q), rng).
     """
-    u, g, values, order, weights, rng = scratch
+    u, g, values, order, weights, half, rng = scratch
     copies, n = u.shape
     for k in range(lo, hi):
         reseed(rng, seed, np.uint64(k))
@@ -142,31 +146,59 @@ def sample_levels(G, targets, lo, hi, q, seed, temperatures, burn, sweeps, U, P,
             for l in range(q):
                 P[k, i, l] = 0.0
         E[k, 0] = E[k, 1] = 0.0
-        for s in range(burn + sweeps):
-            for t in range(copies):
-                c = order[t]
-                share = 1.0 / sweeps if t == 0 and s >= burn else 0.0
-                values[c] += _heat_bath(G, q, u[c], g[c], temperatures[t], share, P[k], weights, rng)
-            if s >= burn:
-                value = values[order[0]]
-                E[k, 0] += value / sweeps
-                E[k, 1] += value * value / sweeps
-            for t in range(copies - 1, 0, -1):
-                down, up = order[t - 1], order[t]
-                gain = (1.0 / temperatures[t - 1] - 1.0 / temperatures[t]) * (values[down] - values[up])
-                if gain >= 0 or uniform(rng) < math.exp(gain):
-                    order[t - 1], order[t] = up, down
+        done, passes = -(least // 4), least // 2
+        while done < passes:
+            for s in range(done, passes):
+                _exchange(G, q, u, g, values, order, temperatures, s >= 0, P[k], weights, rng)
+                if s >= 0:
+                    value = values[order[0]]
+                    E[k, 0] += value
+                    E[k, 1] += value * value
+            done = passes
+            moved = _moved(P[k], half, done)
+            if done < least or (2 * done <= most and moved > tolerance):
+                passes = 2 * done
+        for i in range(n):
+            for l in range(q):
+                P[k, i, l] = half[i, l]
+        E[k, 0] /= done
+        E[k, 1] /= done
 
 
 @inline
-def _heat_bath(G, q, u, g, temperature, share, P, weights, rng):
-    """Draw every coordinate anew; the change of the value. Adds `share` of the probabilities to P."""
+def _exchange(G, q, u, g, values, order, temperatures, counts, P, weights, rng):
+    """A pass over every copy, then exchanges; where that counts, P gets the coldest copy's probabilities."""
+    for t in range(order.size):
+        c = order[t]
+        values[c] += _heat_bath(G, q, u[c], g[c], temperatures[t], counts and t == 0, P, weights, rng)
+    for t in range(order.size - 1, 0, -1):
+        down, up = order[t - 1], order[t]
+        gain = (1.0 / temperatures[t - 1] - 1.0 / temperatures[t]) * (values[down] - values[up])
+        if gain >= 0 or uniform(rng) < math.exp(gain):
+            order[t - 1], order[t] = up, down
+
+
+@inline
+def _moved(sums, means, count):
+    """Replace the means by sums / count; how far they move on average."""
+    moved = 0.0
+    for i in range(means.shape[0]):
+        for l in range(means.shape[1]):
+            now = sums[i, l] / count
+            moved += abs(now - means[i, l])
+            means[i, l] = now
+    return moved / means.size
+
+
+@inline
+def _heat_bath(G, q, u, g, temperature, counts, P, weights, rng):
+    """Draw every coordinate anew; the change of the value. Where that counts, P gets the probabilities."""
     change = 0.0
     for i in range(u.size):
         _conditional(q, u[i], g[i], G[i, i], temperature, weights)
-        if share > 0:
+        if counts:
             for l in range(q):
-                P[i, l] += share * weights[l]
+                P[i, l] += weights[l]
         t, l = uniform(rng), 0
         while l < q - 1 and t >= weights[l]:
             t -= weights[l]
@@ -181,7 +213,7 @@ def _heat_bath(G, q, u, g, temperature, share, P, weights, rng):
 
 @inline
 def _conditional(q, now, field, curvature, temperature, weights):
-    """Probabilities of the levels of one coordinate."""
+    """Probabilities of the levels of one coordinate, none below exp(-FROZEN) of the largest."""
     lowest = np.inf
     for l in range(q):
         d = np.float64(2 * l - (q - 1) - now)
@@ -190,25 +222,31 @@ def _conditional(q, now, field, curvature, temperature, weights):
         lowest = min(lowest, rise)
     total = 0.0
     for l in range(q):
-        weights[l] = math.exp((lowest - weights[l]) / temperature)
+        rise = (weights[l] - lowest) / temperature
+        weights[l] = 1.0 if rise == 0 else _LEAST if rise > FROZEN else math.exp(-rise)
         total += weights[l]
     for l in range(q):
         weights[l] /= total
 
 
 @kernel
-def sphere(R, z, q, u, best, radius, most, part, level, step):
+def sphere(R, z, q, u, best, radius, most, scratch):
     """Depth-first search for the levels with least |z - R u|^2, R upper triangular, nearest levels first.
 
-    `best` holds a point of squared distance `radius`, and at the end the best one found. part (n+1,), level
-    and step (n,) are scratch. Returns the least squared distance and the nodes visited; more than `most`
-    means that the search was cut short.
+    `best` holds a point of squared distance `radius`, and at the end the best one found. Returns the least
+    squared distance and the nodes visited; more than `most` means that the search was cut short.
+    scratch = (part (n+1,), level, step (n,), rest (n, n+1), stale (n,) int64): rest[k, j] is what unknowns
+    j, ..., n-1 leave of z_k, and stale[k] the last of them that has moved since (Ghasemmehdi and Agrell).
     """
+    part, level, step, rest, stale = scratch
     n = R.shape[0]
+    for k in range(n):
+        rest[k, n] = z[k]
+        stale[k] = n - 1
     nodes = 0
     k = n - 1
     part[n] = 0.0
-    _enter(R, z, q, u, level, step, k)
+    _enter(R, q, u, level, step, rest, stale, k)
     while True:
         nodes += 1
         if nodes > most:
@@ -222,20 +260,23 @@ def sphere(R, z, q, u, best, radius, most, part, level, step):
                     best[i] = u[i]
             else:
                 k -= 1
-                _enter(R, z, q, u, level, step, k)
+                _enter(R, q, u, level, step, rest, stale, k)
                 continue
         k = _climb(q, u, step, k + 1)  # levels come nearest first: what is left is farther
         if k == n:
             return radius, nodes
+        stale[k - 1] = max(stale[k - 1], k)
 
 
 @inline
-def _enter(R, z, q, u, level, step, k):
+def _enter(R, q, u, level, step, rest, stale, k):
     """The real optimum of coordinate k given those above it, and the nearest level to begin with."""
-    t = z[k]
-    for j in range(k + 1, R.shape[0]):
-        t -= R[k, j] * u[j]
-    level[k] = t / R[k, k]
+    for j in range(stale[k], k, -1):
+        rest[k, j] = rest[k, j + 1] - R[k, j] * u[j]
+    if k > 0:
+        stale[k - 1] = max(stale[k - 1], stale[k])
+    stale[k] = k + 1
+    level[k] = rest[k, k + 1] / R[k, k]
     u[k] = _best_level(q, level[k])
     step[k] = 2.0 if level[k] > u[k] else -2.0
 

@@ -1,5 +1,7 @@
 """Breadth-first search behind a triangular matrix: the best few partial points are kept at each depth."""
 
+import numpy as np
+
 from .jit import inline, kernel
 
 
@@ -15,33 +17,49 @@ def breadth_first(R, Z, lo, hi, q, keep, out, scratch):
         size = 1
         costs[0] = 0.0
         for i in range(n - 1, -1, -1):
-            for k in range(size):
-                rest = Z[f, i]
-                for j in range(i + 1, n):
-                    rest -= R[i, j] * points[k, j]
-                for l in range(q):
-                    e = rest - R[i, i] * (2.0 * l - (q - 1))
-                    totals[k * q + l] = costs[k] + e * e
+            bound = _branch(R[i], Z[f, i], i, q, points, costs, size, totals)
+            count = 0
             for c in range(size * q):
-                order[c] = c
-            kept = min(keep, size * q)
-            _select(totals, order, size * q, kept)
+                if size < keep or totals[c] <= bound:
+                    order[count] = c
+                    count += 1
+            kept = min(keep, count)
+            _select(totals, order, count, kept)
             for k in range(kept):
                 parent = order[k] // q
                 for j in range(i + 1, n):
                     fresh[k, j] = points[parent, j]
                 fresh[k, i] = 2.0 * (order[k] % q) - (q - 1)
-            size = kept
-            for k in range(size):
                 costs[k] = totals[order[k]]
-                for j in range(i, n):
-                    points[k, j] = fresh[k, j]
+            size = kept
+            points, fresh = fresh, points
         best = 0
         for k in range(1, size):
             if costs[k] < costs[best]:
                 best = k
         for j in range(n):
             out[f, j] = points[best, j]
+
+
+@inline
+def _branch(row, z, i, q, points, costs, size, totals):
+    """Costs of all levels of unknown i on all branches; the largest cost of the best level of a branch.
+
+    No cost above it is among the `size` smallest.
+    """
+    bound = 0.0
+    for k in range(size):
+        rest = z
+        for j in range(i + 1, row.size):
+            rest -= row[j] * points[k, j]
+        least = np.inf
+        for l in range(q):
+            e = rest - row[i] * (2.0 * l - (q - 1))
+            total = costs[k] + e * e
+            totals[k * q + l] = total
+            least = min(least, total)
+        bound = max(bound, least)
+    return bound
 
 
 @inline

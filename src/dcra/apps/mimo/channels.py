@@ -11,6 +11,12 @@ from dcra.apps.mimo.constellations import Constellation, constellation_of
 
 Host = NDArray[Any]
 
+SHARE, FACTOR = 0.1, 100.0
+"""Of impulsive noise: how often an entry is hit, and how much stronger its variance is then."""
+
+IMPULSE_GAIN = (1 - SHARE + SHARE * FACTOR) * (1 - SHARE + SHARE / FACTOR)
+"""What knowing the impulses is worth, as a factor on the SNR: mean variance times mean 1 / variance."""
+
 
 class Frames(NamedTuple):
     """y = H s + n for k frames: y (n_receive, k), symbols (n_send, k), levels (k, parts n_send)."""
@@ -49,8 +55,8 @@ def impulsive_noise(
     shape: tuple[int, ...],
     variance: float,
     rng: np.random.Generator,
-    share: float = 0.1,
-    factor: float = 100.0,
+    share: float = SHARE,
+    factor: float = FACTOR,
 ) -> Host:
     """Gaussian noise whose entries are, with probability `share`, `factor` times as strong.
 

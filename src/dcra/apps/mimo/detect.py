@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,12 @@ from dcra.api import _count as check_count
 from dcra.api import _seed as check_seed
 from dcra.apps.mimo.constellations import Constellation
 from dcra.apps.mimo.model import Received, received
-from dcra.apps.mimo.robust import down_weighted, loss_of, robust
-from dcra.apps.mimo.search import (
-    SMALL,
-    Effort,
-    Posterior,
-    effort_for,
-    fitted,
-    least_squares,
-    proven,
-    sampled,
-    tree_form,
-)
+from dcra.apps.mimo.parallel import Threads
+from dcra.apps.mimo.robust import down_weighted, residuals, robust
+from dcra.apps.mimo.search import SMALL, Effort, Posterior, effort_for, fitted, least_squares, sampled
+from dcra.crew import on_interrupt
 from dcra.losses import Loss, SquaredL2, as_loss
+from dcra.result import Status
 from dcra.threads import default_jobs, one_blas_thread
 
 Host = NDArray[Any]
@@ -47,9 +40,12 @@ class Detection:
     fun : float or (k,) array
         The loss at the symbols, in float64.
     llrs : (..., bits per symbol) array, optional
-        log P(bit = 0) - log P(bit = 1), in soft mode.
+        log P(bit = 0) - log P(bit = 1), in soft mode; none is much beyond 40.
     proven : bool or (k,) array
-        Whether no other symbols have a smaller loss, proven by sphere search.
+        Whether no other symbols have a smaller loss, proven by sphere search, or by enumeration.
+    status, message : Status, str
+        "optimal" where all frames are proven, else "converged"; "interrupted" after Ctrl-C, with the best
+        that was known of every frame by then.
     seconds : float
     seed : int
     """
@@ -60,14 +56,19 @@ class Detection:
     fun: Any
     llrs: Host | None
     proven: Any
+    status: Status
     seconds: float
     seed: int
+
+    @property
+    def message(self) -> str:
+        return self.status.message
 
     def __str__(self) -> str:
         frames = 1 if self.symbols.ndim == 1 else self.symbols.shape[1]
         return (
             f"{frames} frames of {self.symbols.shape[0]} symbols, mean loss {np.mean(self.fun):.6g}, "
-            f"{np.count_nonzero(self.proven)} proven, {self.seconds:.3g} s"
+            f"{np.count_nonzero(self.proven)} proven, {self.seconds:.3g} s ({self.status.value})"
         )
 
 
@@ -120,24 +121,40 @@ def detect(
     """
     begun = time.perf_counter()
     model, single = received(H, y, constellation, noise)
-    kind = model.constellation
-    squared = isinstance(as_loss(loss), SquaredL2)
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
-    jobs = check_count("n_jobs", n_jobs) or default_jobs()
+    threads = Threads(check_count("n_jobs", n_jobs) or default_jobs())
+    with one_blas_thread():
+        found = _decided(model, loss, soft, chosen, threads)
+    status = Status.INTERRUPTED if threads.interrupted else _ending(found.sure)
+    return _packed(model, found, status, single, time.perf_counter() - begun, chosen)
+
+
+class Decided(NamedTuple):
+    """Levels (k, n), their losses (k,), log-likelihood ratios in soft mode, and which frames are proven."""
+
+    levels: Host
+    fun: Host
+    llrs: Host | None
+    sure: Host
+
+
+def _decided(model: Received, loss: str | Loss, soft: bool, seed: int, threads: Threads) -> Decided:
     effort = effort_for(model.n, len(model.y))
+    measure = as_loss(loss)
+    squared = isinstance(measure, SquaredL2)
     if squared:
-        levels, sure = _likeliest(model, effort, chosen, jobs)
+        with on_interrupt(threads.interrupt):
+            levels, sure = least_squares(model, effort, seed, threads)
     else:
-        levels, sure = robust(model, loss, chosen, jobs), np.zeros(len(model.y), bool)
+        levels, sure, measure = robust(model, loss, seed, threads)
     llrs = None
     if soft or (squared and by_bits(model)):
-        P, low = _posterior(model, levels, squared, effort, chosen, jobs)
-        ratios = kind.llrs(P)
-        decided = kind.from_bits((ratios < 0).astype(int))
+        P, low = _posterior(model, levels, squared, effort, seed, threads)
+        ratios = model.constellation.llrs(P)
+        decided = model.constellation.from_bits((ratios < 0).astype(int))
         levels, llrs = (decided, ratios) if soft else (fitted(model, decided, low), None)
         sure = np.zeros(len(model.y), bool)
-    fun = model.objective(levels) if squared else loss_of(model, levels, loss)
-    return _packed(model, levels, fun, llrs, sure, single, time.perf_counter() - begun, chosen)
+    return Decided(levels, measure.value(residuals(model, levels)), llrs, sure)
 
 
 def by_bits(model: Received) -> bool:
@@ -150,35 +167,24 @@ def by_bits(model: Received) -> bool:
     return model.noise is not None and model.n > SMALL
 
 
-def _likeliest(model: Received, effort: Effort, seed: int, n_jobs: int) -> tuple[Host, Host]:
-    """Levels of little squared loss, and for which frames none have less."""
-    _ = model.working  # the Gram matrix may use all threads of BLAS; what follows has its own
-    with one_blas_thread():
-        form = tree_form(model)
-        levels = least_squares(model, form, effort, seed, n_jobs)
-        return proven(model, form, levels, n_jobs)
-
-
 def _posterior(
-    model: Received, levels: Host, squared: bool, effort: Effort, seed: int, n_jobs: int
+    model: Received, levels: Host, squared: bool, effort: Effort, seed: int, threads: Threads
 ) -> Posterior:
     """The posterior of the levels around a good answer."""
-    if squared:
-        return sampled(model, levels, effort, seed, n_jobs)
-    frames = zip(down_weighted(model, levels), levels, strict=True)
-    each = [sampled(one, start[None], effort, seed, n_jobs) for one, start in frames]
+    with on_interrupt(threads.interrupt):
+        if squared:
+            return sampled(model, levels, effort, seed, threads)
+        frames = zip(down_weighted(model, levels), levels, strict=True)
+        each = [sampled(one, start[None], effort, seed, threads) for one, start in frames]
     return Posterior(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
 
 
+def _ending(sure: Host) -> Status:
+    return Status.OPTIMAL if sure.all() else Status.CONVERGED
+
+
 def _packed(
-    model: Received,
-    levels: Host,
-    fun: Host,
-    llrs: Host | None,
-    sure: Host,
-    single: bool,
-    seconds: float,
-    seed: int,
+    model: Received, found: Decided, status: Status, single: bool, seconds: float, seed: int
 ) -> Detection:
     """Frames to the second axis, or away if there is but one."""
     kind = model.constellation
@@ -187,12 +193,13 @@ def _packed(
         return x[0] if single else np.moveaxis(x, 0, 1)
 
     return Detection(
-        symbols=turned(kind.symbols(levels)),
-        bits=turned(kind.bits(levels)),
-        spins=turned(kind.spins(levels)),
-        fun=float(fun[0]) if single else fun,
-        llrs=None if llrs is None else turned(llrs),
-        proven=bool(sure[0]) if single else sure,
+        symbols=turned(kind.symbols(found.levels)),
+        bits=turned(kind.bits(found.levels)),
+        spins=turned(kind.spins(found.levels)),
+        fun=float(found.fun[0]) if single else found.fun,
+        llrs=None if found.llrs is None else turned(found.llrs),
+        proven=bool(found.sure[0]) if single else found.sure,
+        status=status,
         seconds=seconds,
         seed=seed,
     )

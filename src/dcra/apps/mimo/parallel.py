@@ -5,14 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dcra.lockstep import Stop, in_parallel
+from dcra.result import Status
 
-GRAIN = 32
+GRAIN = 8
 """Jobs that a thread takes at a time, where there are many."""
 
 
-def spread(work: Callable[[int, int], None], count: int, n_jobs: int) -> None:
-    """work(lo, hi) over all of range(count), by n_jobs threads; Ctrl-C raises, for half an answer is none."""
-    stop = Stop(None)
-    in_parallel(work, count, n_jobs, max(1, min(GRAIN, -(-count // n_jobs))), stop)
-    if stop.why is not None:
-        raise KeyboardInterrupt
+class Threads:
+    """Several threads that share work, until Ctrl-C: from then on, whatever they are given is left undone."""
+
+    def __init__(self, n_jobs: int = 1) -> None:
+        self.n_jobs = n_jobs
+        self.stop = Stop(None)
+
+    @property
+    def interrupted(self) -> bool:
+        return self.stop.why is Status.INTERRUPTED
+
+    def interrupt(self) -> None:
+        self.stop.why = Status.INTERRUPTED
+
+    def spread(self, work: Callable[[int, int], None], count: int) -> None:
+        """work(lo, hi) over all of range(count), a few at a time."""
+        in_parallel(work, count, self.n_jobs, max(1, min(GRAIN, -(-count // self.n_jobs))), self.stop)
+
+    def must_have_finished(self) -> None:
+        """Raise, after Ctrl-C, where half of an answer is none."""
+        if self.interrupted:
+            raise KeyboardInterrupt

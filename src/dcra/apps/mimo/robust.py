@@ -8,14 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcra.apps.mimo.model import Received
+from dcra.apps.mimo.parallel import Threads
+from dcra.apps.mimo.search import EXACT_SPINS
 from dcra.losses import Huber, Loss, as_loss
 from dcra.problem import Problem
+from dcra.result import Status
 from dcra.term import Term
 
 Host = NDArray[Any]
 
 FEW = 4
 """Up to this many frames are solved one by one, with more work for each."""
+
+EXACT_WORK = 2_000_000_000
+"""Rows times points, over all frames, up to which all points of up to EXACT_SPINS spins are tried."""
 
 EFFICIENT = 1.345
 """Huber's threshold over the scale of the noise, for 95 % efficiency under normal noise."""
@@ -26,19 +32,16 @@ def as_problem(model: Received, frame: int = 0, loss: str | Loss = "squared") ->
     return Problem([Term(loss, model.spin_channel, model.real_y[frame])])
 
 
-def robust(model: Received, loss: str | Loss, seed: int, n_jobs: int) -> Host:
-    """Levels (k, n) with a small loss of the received parts."""
-    if loss == "huber":
-        first = _detect(model, as_loss("l1"), seed, n_jobs)
-        loss = Huber(_threshold(model, first))
-    return _detect(model, as_loss(loss), seed, n_jobs)
-
-
-def loss_of(model: Received, levels: Host, loss: str | Loss) -> Host:
-    """The loss of each frame, in float64."""
-    kind = Huber(_threshold(model, levels)) if loss == "huber" else as_loss(loss)
-    values: Host = kind.value(residuals(model, levels))
-    return values
+def robust(model: Received, loss: str | Loss, seed: int, threads: Threads) -> tuple[Host, Host, Loss]:
+    """Levels (k, n) with a small loss of the received parts, which frames are proven, and that loss."""
+    if loss != "huber":
+        kind = as_loss(loss)
+        return *_detect(model, kind, seed, threads), kind
+    first, _ = _detect(model, as_loss("l1"), seed, threads)
+    kind = Huber(_threshold(model, first))
+    if threads.interrupted:
+        return first, np.zeros(len(first), bool), kind
+    return *_detect(model, kind, seed, threads), kind
 
 
 def residuals(model: Received, levels: Host) -> Host:
@@ -69,13 +72,26 @@ def _threshold(model: Received, levels: Host) -> float:
     return EFFICIENT * (scale or 1e-3 * float(np.abs(model.y).max()) or 1.0)
 
 
-def _detect(model: Received, loss: Loss, seed: int, n_jobs: int) -> Host:
+def _detect(model: Received, loss: Loss, seed: int, threads: Threads) -> tuple[Host, Host]:
+    """Levels (k, n) and for which frames they are proven: all points are tried where there are few."""
     from dcra import api
 
     A, Y = model.spin_channel, model.real_y
-    options: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs}
-    if len(Y) <= FEW:
-        spins = np.stack([api.minimize(A, y, loss, starts=8, **options).x for y in Y])
+    options: dict[str, Any] = {"seed": seed, "n_jobs": threads.n_jobs}
+    n = A.shape[1]
+    few_points = n <= EXACT_SPINS and len(Y) * 2**n * len(A) <= EXACT_WORK
+    sure = np.zeros(len(Y), bool)
+    if len(Y) > FEW and not few_points:
+        batch = api.minimize_batch(A, Y.T, loss, **options)
+        spins, status = batch.x.T, batch.status
     else:
-        spins = api.minimize_batch(A, Y.T, loss, **options).x.T
-    return model.constellation.from_spins(spins)
+        spins = np.where(Y @ A < 0, -1.0, 1.0)  # the matched filter, for what is left undone
+        status = Status.CONVERGED
+        options |= {"method": "enumerate"} if few_points else {"starts": 8}
+        for i, y in enumerate(Y):
+            if status is not Status.INTERRUPTED:
+                one = api.minimize(A, y, loss, **options)
+                spins[i], status, sure[i] = one.x, one.status, one.status is Status.OPTIMAL
+    if status is Status.INTERRUPTED:
+        threads.interrupt()
+    return model.constellation.from_spins(spins), sure

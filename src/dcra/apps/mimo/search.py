@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcra.apps.mimo.model import LARGE, Received
-from dcra.apps.mimo.parallel import spread
+from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.tree import k_best_levels, sphere_levels
 from dcra.apps.mimo.triangular import Triangular, loaded, triangular
 
@@ -23,31 +23,46 @@ SMALL = 64
 EXACT_SPINS = 24
 """Up to this many spins the sphere search is never cut short."""
 
-KEPT = 64
-"""Branches kept in the tree search that gives first points."""
+BRANCHES, MOST_KEPT, LEAST_KEPT = 1_000_000, 512, 32
+"""Of the tree search that gives first points: for all frames together, and the limits of those kept."""
+
+ANNEALED = 64_000
+"""Levels annealed in all starts of small frames together."""
+
+FIRST_NODES = 1_000
+"""Nodes of the sphere search from the first point of a frame, before any annealing."""
 
 ALL_NODES, MOST_NODES, LEAST_NODES = 10_000_000, 200_000, 2_000
-"""Nodes of the sphere search otherwise: for all frames together, and the limits for one."""
-
+"""Nodes afterwards: for all frames together that are left, and the limits for one."""
 
 BELOW = 2.5
 """Standard deviations by which the loss of hard decisions is to be below that of samples of the posterior."""
 
 
+HEAT_STEP = 1.4
+"""Ratio of neighbouring temperatures between which copies of a frame are exchanged."""
+
+
+SURE = 0.01
+"""Sampling goes on while its second half moves probabilities by more than this on average."""
+
+
 class Effort(NamedTuple):
-    """Starts of each frame, passes of each start; for soft answers passes of sampling, and copies."""
+    """Starts of each frame, passes of each start; least and most passes of sampling, over all copies."""
 
     starts: int
     passes: int
-    sweeps: int
-    copies: int
+    least: int
+    most: int
+    exchange: bool
 
 
 def effort_for(n: int, frames: int) -> Effort:
     """More starts, and copies at several temperatures, where frames are small; more passes where large."""
     if n <= SMALL:
-        return Effort(8 if frames <= 64 else 3, 100, 600, 10)
-    return Effort(4, 400, 600, 10) if n <= LARGE else Effort(2, 400, 300, 1)
+        starts = int(np.clip(ANNEALED // (frames * n), 2, 8))
+        return Effort(starts, 100, 3000, 48_000, True)
+    return Effort(4, 400, 3000, 48_000, True) if n <= LARGE else Effort(2, 400, 300, 300, False)
 
 
 def tree_form(model: Received) -> Triangular | None:
@@ -55,13 +70,40 @@ def tree_form(model: Received) -> Triangular | None:
     return triangular(model) if model.n <= SMALL else None
 
 
-def first_points(model: Received, form: Triangular | None, n_jobs: int) -> Host:
+def least_squares(model: Received, effort: Effort, seed: int, threads: Threads) -> tuple[Host, Host]:
+    """Levels (k, n) with small |y - Hs|^2, and for which frames they are proven to be the best.
+
+    Easy frames are proven from their first points; the others are annealed before the search goes on.
+    """
+    form = tree_form(model)
+    levels = first_points(model, form, threads)
+    if form is None:
+        every = np.arange(len(levels))
+        return annealed(model, every, levels, effort, seed, threads), np.zeros(len(levels), bool)
+    levels, sure = sphere_levels(form, levels, FIRST_NODES, threads)
+    left = np.flatnonzero(~sure)
+    if left.size:
+        better = annealed(model, left, levels[left], effort, seed, threads)
+        most = nodes_for(model, left.size)
+        levels[left], sure[left] = sphere_levels(form.frames(left), better, most, threads)
+    return levels, sure
+
+
+def first_points(model: Received, form: Triangular | None, threads: Threads) -> Host:
     """Where the first start of each frame begins: tree search where quick, else the matched filter."""
     rough = loaded(model) if form is not None else None
     if rough is not None:
-        return k_best_levels(rough, KEPT, n_jobs)
+        kept = int(np.clip(BRANCHES // model.h.size, LEAST_KEPT, MOST_KEPT))
+        return k_best_levels(rough, kept, threads)
     G, h = model.working
     return model.constellation.nearest(h / np.maximum(np.diag(G), np.finfo(G.dtype).tiny))
+
+
+def nodes_for(model: Received, frames: int) -> int:
+    """The most nodes of the sphere search for each of so many frames; few unknowns are always enough."""
+    if model.n * model.constellation.digits <= EXACT_SPINS:
+        return int(2 ** (EXACT_SPINS + 4))
+    return int(np.clip(ALL_NODES // frames, LEAST_NODES, MOST_NODES))
 
 
 def temperatures(model: Received, passes: int) -> Host:
@@ -71,15 +113,16 @@ def temperatures(model: Received, passes: int) -> Host:
     return np.asarray(np.geomspace(hot, min(COLD * noise, 0.05 * hot), passes))
 
 
-def least_squares(model: Received, form: Triangular | None, effort: Effort, seed: int, n_jobs: int) -> Host:
-    """Levels (k, n) with small |y - Hs|^2: the best of several annealed starts for each frame."""
+def annealed(model: Received, which: Host, first: Host, effort: Effort, seed: int, threads: Threads) -> Host:
+    """Levels (k, n) of some frames: the best of several annealed starts, which begin at `first`."""
     from dcra._kernels.lattice import search_levels
 
     G, h = model.working
+    h = np.ascontiguousarray(h[which])
     k, n = h.shape
     U = np.zeros((k * effort.starts, n), G.dtype)
-    U[:: effort.starts] = first_points(model, form, n_jobs)
-    F = np.empty(len(U))
+    U[:: effort.starts] = first
+    F = np.full(len(U), np.inf)
     ladder = temperatures(model, effort.passes)
     q = model.constellation.q
 
@@ -87,8 +130,8 @@ def least_squares(model: Received, form: Triangular | None, effort: Effort, seed
         scratch = (*(np.empty(n, G.dtype) for _ in range(3)), np.empty(4, np.uint64))
         search_levels(G, h, lo, hi, q, effort.starts, np.uint64(seed), ladder, U, F, scratch)
 
-    spread(work, len(U), n_jobs)
-    best = np.argmin(F.reshape(k, effort.starts), axis=1)
+    threads.spread(work, len(U))
+    best = np.argmin(F.reshape(k, effort.starts), axis=1)  # the first of all where none was begun
     return np.asarray(U.reshape(k, effort.starts, n)[np.arange(k), best], np.float64)
 
 
@@ -111,41 +154,41 @@ def fitted(model: Received, levels: Host, bounds: Host) -> Host:
     return out.astype(np.float64)
 
 
-def proven(model: Received, form: Triangular | None, levels: Host, n_jobs: int) -> tuple[Host, Host]:
-    """Better levels where the sphere search finds any, and for which frames it went to its end."""
-    if form is None:
-        return levels, np.zeros(len(levels), bool)
-    spins = model.n * model.constellation.digits
-    share = int(np.clip(ALL_NODES // len(levels), LEAST_NODES, MOST_NODES))
-    most = share if spins > EXACT_SPINS else 2 ** (EXACT_SPINS + 4)
-    return sphere_levels(form, levels, most, n_jobs)
+def sampling_temperatures(model: Received) -> Host:
+    """From the noise to where levels move freely."""
+    noise, step = model.noise_or_guess, float(np.mean(np.diag(model.working[0])))
+    hot = max(HOT * noise, step)
+    return np.asarray(np.geomspace(noise, hot, 1 + int(np.ceil(np.log(hot / noise) / np.log(HEAT_STEP)))))
 
 
 class Posterior(NamedTuple):
-    """Probabilities (k, n, q) of the levels, and what values most samples have: mean less some deviations."""
+    """Probabilities (k, n, q) of the levels, and what values most samples have: mean less some deviations.
+
+    A frame left undone after Ctrl-C is certain, and needs no smaller value.
+    """
 
     P: Host
     low: Host
 
 
-def sampled(model: Received, levels: Host, effort: Effort, seed: int, n_jobs: int) -> Posterior:
+def sampled(model: Received, levels: Host, effort: Effort, seed: int, threads: Threads) -> Posterior:
     """The posterior of the levels by sampling from good points."""
     from dcra._kernels.lattice import sample_levels
 
     G, h = model.working
     U, q = levels.astype(G.dtype), model.constellation.q
-    P, E = np.empty((*U.shape, q)), np.empty((len(U), 2))
-    noise = model.noise_or_guess
-    hot = max(HOT * noise, float(np.mean(np.diag(G))))
-    heats = np.geomspace(noise, hot, effort.copies) if effort.copies > 1 else np.array([noise])
+    P, E = np.eye(q)[model.constellation.index(levels)], np.full((len(U), 2), np.nan)
+    heats = sampling_temperatures(model) if effort.exchange else np.array([model.noise_or_guess])
+    copies = heats.size
+    least, most = max(8, effort.least // copies), effort.most // copies
 
     def work(lo: int, hi: int) -> None:
-        points = (np.empty((effort.copies, model.n), G.dtype) for _ in range(2))
-        scratch = (*points, np.empty(effort.copies), np.empty(effort.copies, np.int64), np.empty(q))
-        rng = np.empty(4, np.uint64)
-        burn = effort.sweeps // 4
-        sample_levels(G, h, lo, hi, q, np.uint64(seed), heats, burn, effort.sweeps, U, P, E, (*scratch, rng))
+        points = (np.empty((copies, model.n), G.dtype) for _ in range(2))
+        sums = (np.empty(q), np.zeros((model.n, q)))
+        scratch = (*points, np.empty(copies), np.empty(copies, np.int64), *sums, np.empty(4, np.uint64))
+        sample_levels(G, h, lo, hi, q, np.uint64(seed), heats, least, most, SURE, U, P, E, scratch)
 
-    spread(work, len(U), n_jobs)
-    spread_of = np.sqrt(np.maximum(E[:, 1] - E[:, 0] ** 2, 0.0))
-    return Posterior(P, E[:, 0] - BELOW * spread_of)
+    threads.spread(work, len(U))
+    deviation = np.sqrt(np.maximum(E[:, 1] - E[:, 0] ** 2, 0.0))
+    low = E[:, 0] - BELOW * deviation
+    return Posterior(P, np.where(np.isnan(low), np.inf, low))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,10 @@ class Triangular:
     @property
     def n(self) -> int:
         return len(self.order)
+
+    def frames(self, which: Host) -> Triangular:
+        """Some of the frames."""
+        return replace(self, Z=self.Z[which])
 
     def encode(self, levels: Host) -> Host:
         """Unknowns in search order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dcra.apps.mimo.model import Host, Received
+from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.tree import k_best_levels
 from dcra.apps.mimo.triangular import loaded
 
@@ -14,4 +15,7 @@ def k_best(model: Received, k: int = K) -> Host:
     form = loaded(model)
     if form is None:
         raise ValueError("K-best needs a channel whose columns are not all zero")
-    return k_best_levels(form, k)
+    threads = Threads()
+    levels = k_best_levels(form, k, threads)
+    threads.must_have_finished()
+    return levels

@@ -12,24 +12,34 @@ SWEEPS, DRAWS = 60, 100
 def semidefinite(model: Received, seed: int = 0) -> Host:
     """The best of DRAWS roundings of the relaxation of each frame."""
     A = model.spin_channel
-    Q = A.T @ A
+    Q, C = A.T @ A, -(model.real_y @ A).T
     np.fill_diagonal(Q, 0.0)
     rng = np.random.default_rng(seed)
-    spins = np.stack([_one(Q, -(A.T @ y), rng) for y in model.real_y])
-    return model.constellation.from_spins(spins)
+    V = _relaxed(Q, C, rng)
+    return model.constellation.from_spins(_rounded(Q, C, V, rng))
 
 
-def _one(Q: Host, c: Host, rng: np.random.Generator) -> Host:
-    """min s'Qs + 2c's as min <M, V'V> over unit columns V = [s | 1], one column at a time."""
-    n = c.size
-    M = np.block([[Q, c[:, None]], [c[None], np.zeros((1, 1))]])
-    V = rng.standard_normal((n + 1, int(np.sqrt(2 * (n + 1))) + 1))
-    V /= np.linalg.norm(V, axis=1, keepdims=True)
+def _relaxed(Q: Host, C: Host, rng: np.random.Generator) -> Host:
+    """min s'Qs + 2c's over unit vectors V = [s | 1] (n+1, k, rank), one after another, c the columns of C."""
+    n, k = C.shape
+    V = _unit(rng.standard_normal((n + 1, k, int(np.sqrt(2 * (n + 1))) + 1)))
     for _ in range(SWEEPS):
-        for i in range(n + 1):
-            g = M[i] @ V
-            V[i] = -g / (np.linalg.norm(g) or 1.0)
-    signs = np.where(V @ rng.standard_normal((V.shape[1], DRAWS)) >= 0, 1.0, -1.0)
-    points = np.vstack([(signs[:-1] * signs[-1]).T, np.where(V[:-1] @ V[-1] >= 0, 1.0, -1.0)])
-    values = np.einsum("ki,ij,kj->k", points, Q, points, optimize=True) + 2 * points @ c
-    return np.asarray(points[int(np.argmin(values))])
+        for i in range(n):
+            V[i] = _unit(-np.tensordot(Q[i], V[:n], 1) - C[i, :, None] * V[n])
+        V[n] = _unit(-np.einsum("nk,nkr->kr", C, V[:n]))
+    return V
+
+
+def _rounded(Q: Host, C: Host, V: Host, rng: np.random.Generator) -> Host:
+    """The best spins (k, n) of random hyperplanes, and of the one that the vector of 1 is normal to."""
+    hyperplanes = V @ rng.standard_normal((V.shape[2], DRAWS))
+    sides = np.sum(V[:-1] * V[-1], axis=2, keepdims=True)
+    points = np.where(np.concatenate([hyperplanes[:-1] * hyperplanes[-1], sides], axis=2) >= 0, 1.0, -1.0)
+    values = np.sum(points * (np.tensordot(Q, points, 1) + 2 * C[:, :, None]), axis=0)
+    best = np.argmin(values, axis=1)
+    return np.asarray(points[:, np.arange(best.size), best].T)
+
+
+def _unit(V: Host) -> Host:
+    norms = np.linalg.norm(V, axis=-1, keepdims=True)
+    return np.asarray(V / np.where(norms > 0, norms, 1.0))
