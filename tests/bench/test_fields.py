@@ -33,7 +33,8 @@ def rows_of(name, choice):
         except Skip:
             continue
         assert {"fun", "wall", "cpu"} <= set(row)
-        rows.append({"instance": case.instance, "method": case.method} | json.loads(json.dumps(row)))
+        known = {"instance": case.instance, "method": case.method, "budget": case.budget}
+        rows.append(known | json.loads(json.dumps(row)))
     return study, rows
 
 
@@ -94,7 +95,7 @@ def test_maxsat(monkeypatch):
         "maxsat", Choice(sizes=["partial-3sat"], methods=["dcra", "milp", "cp-sat"], budget=0.4)
     )
     assert {row["fun"] for row in rows if row["violated"] == 0} == {rows[0]["fun"]}
-    words, shares, table = study.report(rows)
+    words, shares, *_, table = study.report(rows)
     assert len(table.rows) == len(rows)
     assert {row[-1] for row in shares.rows if row[1] == "dcra"} == {1.0}
     assert words.title == "Max-SAT"
