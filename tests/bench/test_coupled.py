@@ -56,7 +56,7 @@ def test_rows_add_up_to_a_report(name, instance, methods):
     assert isinstance(sections[0], Text)
     assert sum(isinstance(section, Figure) for section in sections) == 3
     assert tables["Mean gap in per cent"].rows[0][1:] == ["auto", 1, 0.0]
-    assert tables["Time to target"].rows[0][1:4] == ["auto", 1, 1.0]
+    assert tables["Time to target"].rows[0][1:5] == ["auto", 1, 0.1, 1.0]
     assert [line[1] for line in tables["Against auto"].rows] == methods[1:]
 
 
