@@ -93,14 +93,14 @@ def applications() -> dict[str, Callable[[], Any]]:
         return maxsat.solve([[v] for v in range(1, LARGE)], hard=[[-1, -2], [1, 2, 3]], starts=3, seed=0)
 
     def frames(n: int) -> Callable[[], Any]:
-        H = np.eye(n) + 0j
+        H = np.ones((n, n)) + np.eye(n) + 0j  # hard enough that every stage is needed
         return lambda: mimo.detect(H, np.ones((n, 2)), 0.1, "qpsk", soft=True, seed=0)
 
     def equations() -> Any:
         A = matrix("dense", SMALL).astype(int)
         return api.minimize(A, np.ones(ROWS), method=Closest(half=6, grids=1), starts=1, seed=0)
 
-    return {"maxsat": clauses, "equations": equations, "mimo": frames(4), "mimo, large": frames(300)}
+    return {"maxsat": clauses, "equations": equations, "mimo": frames(16), "mimo, large": frames(300)}
 
 
 def matrix(storage: str, n: int) -> Any:
