@@ -28,7 +28,7 @@ def enumerable(compiled: Compiled, seconds_left: float | None) -> bool:
     if compiled.n > 40:
         return False
     work = 2**compiled.n * _rows(compiled)
-    rate = 5e8 if compiled.tabulated else 1e8 / max(1, compiled.n)
+    rate = 5e8 if compiled.tabulated else 3e8 / max(1, compiled.n)
     return work <= MAX_WORK and (seconds_left is None or work / rate <= 0.5 * seconds_left)
 
 
@@ -114,7 +114,7 @@ class ArrayState(SegmentState):
         best, code = inf, lo
         for base in range(lo, hi, CHUNK):
             codes = np.arange(base, min(base + CHUNK, hi))
-            values = compiled.problem.objective(compiled.decode(spins_of(codes, compiled.n)))
+            values = compiled.judged(spins_of(codes, compiled.n))
             i = int(np.argmin(values))
             if values[i] < best:
                 best, code = float(values[i]), int(codes[i])
