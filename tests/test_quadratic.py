@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import dcra
 from dcra.compiled import compile_problem
-from dcra.engines import DCRA, Sweep
+from dcra.engines import DCRA, Starts, Sweep
 from dcra.operators import MatrixFree
 from dcra.problem import Problem
 from dcra.quadratic import Quadratic, as_quadratic, lattice_step, next_value
@@ -269,3 +269,14 @@ def test_the_last_run_is_sized_by_the_pace_of_its_own_kind():
     assert plan._passes(Steady(), gentle=True) == 450
     plan.pace = {True: 0.002}
     assert plan._passes(Steady(), gentle=False) == plan._passes(Steady(), gentle=True)
+
+
+@pytest.mark.parametrize("first", [0, 7])
+def test_the_lift_follows_fields_larger_than_its_curvature(first):
+    Q = np.full((20, 20), 50.0) - 60.0 * np.eye(20)  # x = 0 or a single 1; all ones are worst
+    problem = Problem(quadratic=Q, domain="binary")
+    compiled = compile_problem(problem)
+    state = DCRA().start(compiled, Starts(0, first, 3))
+    while not state.done:
+        state.advance(10**6)
+    assert problem.objective(compiled.decode(state.candidates())).max() <= 0

@@ -267,7 +267,10 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     if compiled.quadratic is not None:
         gradient = gradient + coupled_gradient(compiled, it.V)
     L, rho = it.L[:, None, None] + coupled_curvature(compiled), it.rho[:, None, None]
-    V = lift.normalize_columns(L * it.V - gradient + (2 * rho) * lift.spectral_part(it.V, u), it.V)
+    target = L * it.V - gradient + (2 * rho) * lift.spectral_part(it.V, u)
+    if compiled.quadratic is not None:
+        target = with_first_last(it.V, target, g)
+    V = lift.normalize_columns(target, it.V)
     V = lift.snap(V)  # some hundred steps can turn a rounding error into another answer
     x = lift.relaxed(V)
     move = V - it.V
@@ -290,6 +293,17 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     if compiled.quadratic is not None:  # its curvature is known: only the losses are on trial
         promised = promised + coupled_value(compiled, V) - coupled_value(compiled, it.V)
     return backtrack(it, new, promised)
+
+
+def with_first_last(V: Array, target: Array, g: Array) -> Array:
+    """The same step with v0 taken after W, and by W's new columns.
+
+    The field of a binary problem can be far larger than the curvature of its couplings. v0 and W would then
+    both turn against each other's old places, and end at the worst corner.
+    """
+    W = lift.normalize_columns(target[..., 1:], V[..., 1:])
+    first = target[..., :1] + namespace(V).matmul(V[..., 1:] - W, g[..., :, None])
+    return namespace(V).concat([first, W], axis=-1)
 
 
 def backtrack(it: Iterate, new: Iterate, promised: Array) -> Iterate:
