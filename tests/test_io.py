@@ -283,8 +283,8 @@ def test_right_hand_sides_that_do_not_fit(tmp_path, content, message):
 
 def test_paths_that_are_no_file(tmp_path, A, b):
     dcra.io.write(tmp_path / "p.npz", dcra.Problem([dcra.Term("l1", A, b)]))
-    (tmp_path / "p.nzp").touch()
-    (tmp_path / "plain").touch()
+    (tmp_path / "p.nzp").write_text("?")
+    (tmp_path / "plain").write_text("?")
     for name, message in [
         ("q.npz", r"q\.npz: no such file; did you mean p\.npz"),
         ("nowhere/q.npz", r"q\.npz: no such file$"),
