@@ -92,7 +92,7 @@ def test_maxsat(monkeypatch):
     original = maxsat.partial_3sat
     monkeypatch.setattr(maxsat, "partial_3sat", lambda n, ratio, seed: original(14, 3.0, seed))
     study, rows = rows_of(
-        "maxsat", Choice(sizes=["partial-3sat"], methods=["dcra", "milp", "cp-sat"], budget=0.4)
+        "maxsat", Choice(sizes=["partial-3sat"], methods=["dcra", "milp", "cp-sat"], budget=8.0)
     )
     assert {row["fun"] for row in rows if row["violated"] == 0} == {rows[0]["fun"]}
     words, shares, *_, table = study.report(rows)

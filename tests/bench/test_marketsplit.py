@@ -30,7 +30,7 @@ def test_cases_name_instances_that_can_be_made_again(study):
 
 
 def test_a_row_is_judged_and_reported(study):
-    row = study.run(Case("drawn-3-50-0", "auto", budget=2.0))
+    row = study.run(Case("drawn-3-50-0", "auto", budget=60.0))
     assert row["fun"] == 0
     assert row["solved"]
     json.dumps(row)
