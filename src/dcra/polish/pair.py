@@ -16,7 +16,7 @@ from dcra.polish.flip import FlipState
 class PairFlip(Engine):
     """Flip variables, one or two at a time, while that improves.
 
-    To see that no pair does takes n passes over A: worth it up to some hundred variables. Of a quadratic
+    To see that no pair does takes n passes over A: worth it up to about a hundred variables. Of a quadratic
     objective only coupled pairs are tried, at O(degree) each.
     """
 
