@@ -22,7 +22,7 @@ import dcra
 from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
 from dcra.engines.sweep import Sweep
-from dcra.portfolio import one_blas_thread
+from dcra.threads import one_blas_thread
 
 
 def sweep() -> None:
