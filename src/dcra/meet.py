@@ -60,13 +60,13 @@ class Sides(NamedTuple):
 class Quarters:
     """The four lists of a system of equations."""
 
-    def __init__(self, equations: Equations, seed: int = 0, run_bits: int = RUN_BITS) -> None:
+    def __init__(self, equations: Equations, seed: int = 0) -> None:
         self.equations = equations
         rng = np.random.default_rng((seed, 4))
         m, n = equations.B.shape
-        long = min(n // 4 + run_bits, n // 2)
+        long = min(n // 4 + RUN_BITS, n // 2)
         self.cuts = [0, n // 2 - long, n // 2, n - long, n]
-        self.modulus = _prime_from(1 << max(1, long - run_bits))
+        self.modulus = _prime_from(1 << max(1, long - RUN_BITS))
         self.multipliers = rng.integers(0, 2**64, m, np.uint64)
         self.small = rng.integers(0, self.modulus, m)
         keys, residues = self._hashed(equations.B), self._residue(equations.B)

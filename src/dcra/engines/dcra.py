@@ -269,7 +269,7 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     L, rho = it.L[:, None, None] + coupled_curvature(compiled), it.rho[:, None, None]
     target = L * it.V - gradient + (2 * rho) * lift.spectral_part(it.V, u)
     if compiled.quadratic is not None:
-        target = with_first_last(it.V, target, g)
+        target = v0_after_columns(it.V, target, g)
     V = lift.normalize_columns(target, it.V)
     V = lift.snap(V)  # some hundred steps can turn a rounding error into another answer
     x = lift.relaxed(V)
@@ -295,7 +295,7 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     return backtrack(it, new, promised)
 
 
-def with_first_last(V: Array, target: Array, g: Array) -> Array:
+def v0_after_columns(V: Array, target: Array, g: Array) -> Array:
     """The same step with v0 taken after W, and by W's new columns.
 
     The field of a binary problem can be far larger than the curvature of its couplings. v0 and W would then
