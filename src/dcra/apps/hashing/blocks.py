@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from dcra.apps.hashing.chunks import Chunks
+
 Host = np.ndarray[Any, Any]
 Range = tuple[int, int]
 T = TypeVar("T")
@@ -35,8 +37,10 @@ def is_dask(X: Any) -> bool:
 class Rows:
     """The rows of X (n, d), read in ranges and checked as they are read."""
 
-    def __init__(self, X: Any) -> None:
-        self.X = X.compute() if is_dask(X) and X.nbytes <= CACHE else X
+    def __init__(self, X: Any, n_jobs: int = 1) -> None:
+        if is_dask(X):
+            X = X.compute() if X.nbytes <= CACHE else Chunks(X, n_jobs, CACHE)
+        self.X = X
         self.n, self.d = (int(size) for size in X.shape)
 
     def read(self, lo: int, hi: int) -> Host:
@@ -47,8 +51,6 @@ class Rows:
         return self._checked(self.X[np.sort(rows)])
 
     def _checked(self, part: Any) -> Host:
-        if is_dask(part):
-            part = part.compute(scheduler="synchronous")
         block = np.asarray(part)
         if block.dtype not in (np.float32, np.float64):
             block = block.astype(np.float64)

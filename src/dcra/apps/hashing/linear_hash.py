@@ -19,6 +19,11 @@ from dcra.threads import one_blas_thread
 MAX_BITS = 1024
 
 
+def encode(block: Host, transformer: Any, P: Host) -> Host:
+    """The codes of raw samples (b, d): all that a machine elsewhere needs to know of an estimator."""
+    return signs(mapped(transformer, block) @ P)
+
+
 class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """sign(P'phi(x)), P from a subclass's `_learn`.
 
@@ -51,9 +56,9 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         y : (n,) array of classes or (n, c) array of 0 and 1
         """
         self._check_options()
+        seed, self._jobs = self._seed(), effective_n_jobs(self.n_jobs)
         rows = self._rows(X)
         table = self._labels(y, rows.n)
-        seed, self._jobs = self._seed(), effective_n_jobs(self.n_jobs)
         with one_blas_thread():
             self._learn(self._features(rows, seed), table, seed)
         self._n_features_out = self.n_bits
@@ -65,15 +70,16 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if is_dask(X):
             self._check_width(X)
             columns = (X.chunks[0], (self.n_bits,))
-            return X.rechunk({1: -1}).map_blocks(self._encode, dtype=np.int8, chunks=columns)
+            hashed = {"transformer": self.feature_map_, "P": self.projection_, "dtype": np.int8}
+            return X.rechunk({1: -1}).map_blocks(encode, **hashed, chunks=columns)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         rows = Rows(X)
-        with one_blas_thread():
-            parts = ordered(lambda lo, hi: self._encode(rows.read(lo, hi)), ranges(rows.n), self._jobs)
-            return np.concatenate(list(parts))
 
-    def _encode(self, block: Host) -> Host:
-        return signs(mapped(self.feature_map_, block) @ self.projection_)
+        def part(lo: int, hi: int) -> Host:
+            return encode(rows.read(lo, hi), self.feature_map_, self.projection_)
+
+        with one_blas_thread():
+            return np.concatenate(list(ordered(part, ranges(rows.n), self._jobs)))
 
     def _learn(self, features: Features, table: Table | None, seed: int) -> None:
         raise NotImplementedError
@@ -100,7 +106,7 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if X.ndim != 2 or np.isnan(X.shape[0]):
             raise ValueError(f"`X` must be a Dask array of known shape (n, d); got shape {X.shape}")
         self.n_features_in_ = int(X.shape[1])
-        return Rows(X)
+        return Rows(X, self._jobs)
 
     def _check_width(self, X: Any) -> None:
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:

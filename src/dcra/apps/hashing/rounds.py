@@ -137,11 +137,12 @@ class Rounds:
             fitted.W = self.w_step(problem, fitted.W, n)
             fitted.path.append(objective(problem))
             P = fitted.P if model.nu > 0 else None
-            fitted.X, changed = model.improve(fitted.W, fitted.X, P)
+            improved, changed = model.improve(fitted.W, fitted.X, P)
             fitted.n_rounds = k + 1
             if changed == 0:
                 fitted.converged = True
                 break
+            fitted.X = improved
             cross = model.features.cross(fitted.X) if model.nu > 0 else cross
             problem = model.regression(fitted.X)
             fitted.path.append(objective(problem))
