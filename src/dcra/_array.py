@@ -11,6 +11,9 @@ import numpy as np
 Array = Any
 """An array of any supported library; shapes are stated in docstrings."""
 
+Host = np.ndarray[Any, Any]
+"""A NumPy array."""
+
 
 def is_array(x: object) -> bool:
     """Whether `x` belongs to a library that speaks the array API (NumPy included)."""
@@ -32,7 +35,7 @@ def device_of(x: Array) -> Any:
     return compat.device(x)
 
 
-def to_numpy(x: Array) -> np.ndarray[Any, Any]:
+def to_numpy(x: Array) -> Host:
     """A host copy (or view, where that is possible) of `x`."""
     if isinstance(x, np.ndarray):
         return x
@@ -45,7 +48,7 @@ def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     return np.asarray(x)
 
 
-def from_numpy(x: np.ndarray[Any, Any], like: Array, dtype: Any = None) -> Array:
+def from_numpy(x: Host, like: Array, dtype: Any = None) -> Array:
     """`x` as an array of `like`'s library, on its device, in `dtype` (default: that of `like`)."""
     xp = namespace(like)
     return xp.asarray(x, dtype=like.dtype if dtype is None else dtype, device=device_of(like))

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, from_numpy
+from dcra._array import Array, Host, from_numpy
 from dcra._kernels import loading
 from dcra.compiled import compile_problem
 from dcra.driver import run
-from dcra.engines.base import Engine, Host
+from dcra.engines.base import Engine
 from dcra.enumeration import trivial
 from dcra.losses import Loss
 from dcra.methods import resolve

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.compiled import Compiled
-from dcra.constraints import Constraints, Host
+from dcra.constraints import Constraints
 from dcra.engines.base import Engine, Starts, State
 
 MAX_NODES = 2000

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dcra._array import Array, device_of, from_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, from_numpy, namespace, to_numpy
 from dcra._kernels.seed import state as random_state
 from dcra.compiled import Compiled
 from dcra.engines.block import blocks_of
@@ -145,7 +145,7 @@ class DualStage:
         self.problem = compiled.problem
         self.bound = trivial_bound(self.problem)
         self.level = self.rounds = self.swept = 0
-        self.point: np.ndarray[Any, Any] | None = None
+        self.point: Host | None = None
         self.done = not (self.problem.convex and compiled.pieces) or compiled.quadratic is not None
         if not self.done:
             self._relaxation = _LoopBox(compiled) if compiled.tabulated else _BlockBox(compiled)
@@ -185,7 +185,7 @@ class DualStage:
         self.rounds += 1
         self.done = self.done or self.level >= self.LEVELS or self.rounds >= self.ROUNDS
 
-    def _decoded(self, x: np.ndarray[Any, Any]) -> Array:
+    def _decoded(self, x: Host) -> Array:
         like = self.problem.like
         xp = namespace(like)
         host = x if self.problem.domain == "spin" else (x + 1) / 2
@@ -209,7 +209,7 @@ class _LoopBox:
         self.columns, self.blocks = np.arange(compiled.n), runs_of(self.tables.model, compiled.n)
         self.rng = random_state(0)
 
-    def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> np.ndarray[Any, Any]:
+    def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> Host:
         from dcra._kernels import state
         from dcra._kernels.sweep import sweep
 
@@ -232,7 +232,7 @@ class _BlockBox:
         self.Z = compiled.residual(self.X)
         self.rng = np.random.default_rng(0)
 
-    def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> np.ndarray[Any, Any]:
+    def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> Host:
         if refresh:
             self.Z = self.compiled.residual(self.X)
         for _ in range(sweeps):

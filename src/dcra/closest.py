@@ -15,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dcra._array import Host
 from dcra._kernels import loading
 from dcra.compiled import Compiled
-from dcra.constraints import Host
 from dcra.engines.base import Engine, Starts, State
 from dcra.equations import Equations, equations_of
 from dcra.freeing import central_point, narrowest

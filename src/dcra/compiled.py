@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, device_of, from_numpy, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, from_numpy, is_numpy, namespace, to_numpy
 from dcra._kernels import loading
 from dcra.fields import Couplings, SpinForm, build_couplings
 from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
@@ -109,22 +109,22 @@ class Compiled:
     def _with(self, delta: Smoothing) -> list[tuple[Piece, float]]:
         return list(zip(self.pieces, self.deltas(delta), strict=True))
 
-    def encode(self, x: Array) -> np.ndarray[Any, Any]:
+    def encode(self, x: Array) -> Host:
         """Spins, on the host, of points x of the problem's domain."""
         host = to_numpy(x).astype(np.float64)
         return host if self.problem.domain == "spin" else 2 * host - 1
 
-    def decode(self, S: np.ndarray[Any, Any]) -> Array:
+    def decode(self, S: Host) -> Array:
         """Points of the problem's domain, in its array library and float type, from spins on the host."""
         return from_numpy(self._in_domain(S), self.problem.like)
 
-    def judged(self, S: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def judged(self, S: Host) -> Host:
         """The true objective of spins (k, n), by the problem itself in float64."""
         like = self.problem.like
         x = from_numpy(self._in_domain(S), like, namespace(like).float64)
         return to_numpy(self.problem.relaxed_objective(x))
 
-    def _in_domain(self, S: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _in_domain(self, S: Host) -> Host:
         return S if self.problem.domain == "spin" else (S + 1) / 2
 
     @property

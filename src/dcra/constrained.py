@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import from_numpy, to_numpy
+from dcra._array import Host, from_numpy, to_numpy
 from dcra.auto import Portfolio, search_plan
 from dcra.baselines.random import RandomSigns
 from dcra.branching import Branch, BranchState, is_linear, nearest_feasible
 from dcra.certificate import rounded_up
 from dcra.compiled import Compiled
-from dcra.constraints import Constraints, Host
+from dcra.constraints import Constraints
 from dcra.engines.base import Engine, Starts, State
 from dcra.feasible import EnumerateFeasible, on_host
 from dcra.meeting import meet_beside

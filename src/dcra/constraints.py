@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import is_array, is_numpy, to_numpy
+from dcra._array import Host, is_array, is_numpy, to_numpy
 from dcra.messages import shown
-
-Host = np.ndarray[Any, Any]
 
 TOLERANCE = 1e-9
 """A row is violated when it is off by more than this share of the numbers in it."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dcra.constraints import Constraints, Host
+from dcra._array import Host
+from dcra.constraints import Constraints
 
 PASSES = 20
 """Rounds in which rows fix variables for other rows."""

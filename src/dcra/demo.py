@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.api import minimize, solve
 from dcra.bench.floor import l1_floor, l1_random
 from dcra.compiled import Compiled
@@ -25,7 +26,6 @@ from dcra.threads import default_jobs, one_blas_thread
 if TYPE_CHECKING:
     from rich.console import Console
 
-Host = np.ndarray[Any, Any]
 
 HIDDEN = (300, 600, 0.3)
 """Bits, measurements and share of garbage in the first problem."""

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.problem import Problem
 from dcra.tables import Tables
 

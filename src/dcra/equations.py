@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import to_numpy
-from dcra.constraints import Host
+from dcra._array import Host, to_numpy
 from dcra.losses import L1, CappedL1, Huber, L2Norm, LInf, SquaredL2
 from dcra.operators import MatrixFree, SparseMatrix
 from dcra.problem import DOMAINS, Problem

@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, to_numpy
+from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra._kernels.store import Dense, Sparse
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
-
-Host = np.ndarray[Any, Any]
 
 GRAIN, REACH = 2.0**-4, 2.0**18
 """Fields that are multiples of the one below the other stay exact in float32."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra.constraints import Host
+from dcra._array import Host
 from dcra.equations import Equations
 
 REPAIRS = 60

@@ -6,11 +6,11 @@ A flip then costs O(1) to evaluate and O(n) to make, instead of O(r) for either.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra._kernels import loading
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Starts
@@ -20,8 +20,6 @@ from dcra.operators import DenseMatrix, SparseMatrix
 from dcra.pieces import Piece
 from dcra.polish.anneal import Anneal
 from dcra.polish.fields import FieldAnnealState
-
-Host = np.ndarray[Any, Any]
 
 MOST_VARIABLES = 4000
 """Beyond this the matrix of products takes more memory than it is worth."""

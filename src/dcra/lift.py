@@ -5,11 +5,9 @@ x = W'v0 is the relaxed point, X = V'V its lifted matrix (never formed), p - ||V
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from dcra._array import Array, is_numpy, namespace
+from dcra._array import Array, Host, is_numpy, namespace
 
 GRID = 2.0**20
 """Far coarser than rounding, far finer than any step that matters."""
@@ -18,7 +16,7 @@ LARGE_RANK = 100
 """From this rank on, one eigenvector is found without all the others; below, that would take longer."""
 
 
-def random_factor(rank: int, n: int, seed: int, index: int) -> np.ndarray[Any, Any]:
+def random_factor(rank: int, n: int, seed: int, index: int) -> Host:
     """Start number `index` of a seed: Gaussian columns, normalised, (rank, n+1); always drawn on the host."""
     rng = np.random.default_rng((seed, index))
     V = rng.standard_normal((rank, n + 1))
@@ -49,7 +47,7 @@ def leading_direction(V: Array) -> tuple[Array, Array]:
     return values[..., -1], vectors[..., :, -1]
 
 
-def _last_pairs(gram: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _last_pairs(gram: Host) -> tuple[Host, Host]:
     from scipy.linalg import eigh
 
     m = gram.shape[-1]

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import from_numpy, to_numpy
+from dcra._array import Host, from_numpy, to_numpy
 from dcra.compiled import Compiled
 from dcra.crew import Crew, Job, on_interrupt
-from dcra.engines.base import Host
 from dcra.result import Status
 from dcra.schedule import ANSWER_SHARE, units_at
 

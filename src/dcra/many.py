@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, is_array, namespace, to_numpy
+from dcra._array import Array, Host, from_numpy, is_array, namespace, to_numpy
 from dcra.compiled import Compiled, compile_problem
-from dcra.engines.base import Host, Starts
+from dcra.engines.base import Starts
 from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
 from dcra.enumeration import spins_of

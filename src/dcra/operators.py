@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, device_of, from_numpy, is_array, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, from_numpy, is_array, is_numpy, namespace, to_numpy
 from dcra._kernels.store import segment_sums
 
 MATERIALIZE_ENTRIES = 50_000_000
@@ -51,7 +51,7 @@ class DenseMatrix:
     def columns(self, lo: int, hi: int) -> DenseMatrix:
         return DenseMatrix(self.A[:, lo:hi])
 
-    def rows(self, keep: np.ndarray[Any, Any]) -> DenseMatrix:
+    def rows(self, keep: Host) -> DenseMatrix:
         xp = namespace(self.A)
         return DenseMatrix(xp.take(self.A, xp.asarray(keep, device=device_of(self.A)), axis=0))
 
@@ -128,10 +128,10 @@ class SparseMatrix:
     def columns(self, lo: int, hi: int) -> SparseMatrix:
         return SparseMatrix(self.A[:, lo:hi])
 
-    def rows(self, keep: np.ndarray[Any, Any]) -> SparseMatrix:
+    def rows(self, keep: Host) -> SparseMatrix:
         return SparseMatrix(self.A[keep, :])
 
-    def without_zero_rows(self, keep: np.ndarray[Any, Any]) -> SparseMatrix:
+    def without_zero_rows(self, keep: Host) -> SparseMatrix:
         """`rows(keep)` where all other rows are zero: rows are numbered anew, and the values shared.
 
         A zero that is stored moves to the first row, where it does no harm.
@@ -344,7 +344,7 @@ def _batched(product: Any, X: Array) -> Array:
     return np.ascontiguousarray(image).reshape(*X.shape[:-1], image.shape[-1])
 
 
-def _like(operator: Operator, x: np.ndarray[Any, Any]) -> Array:
+def _like(operator: Operator, x: Host) -> Array:
     if isinstance(operator, DenseMatrix):
         return from_numpy(x, operator.A)
     return x

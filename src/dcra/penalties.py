@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import from_numpy, is_numpy
+from dcra._array import Host, from_numpy, is_numpy
 from dcra.compiled import Compiled, compile_problem
-from dcra.constraints import Constraints, Host
+from dcra.constraints import Constraints
 from dcra.problem import Problem
 from dcra.schedule import natural_units
 from dcra.term import Term

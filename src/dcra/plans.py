@@ -6,7 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra._array import Host
+from dcra.engines.base import Engine, Starts, State
 from dcra.enumeration import SEGMENTS, Enumerate
 from dcra.result import Status
 from dcra.search import Search

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.constraints import Constraints, Rows, as_sequence
 from dcra.messages import shown, suggest
 from dcra.operators import DenseMatrix, MatrixFree, Operator
@@ -249,6 +249,6 @@ def _library(operator: Operator) -> str:
     return name.rpartition(".")[2]
 
 
-def _move(x: np.ndarray[Any, Any], like: Array) -> Array:
+def _move(x: Host, like: Array) -> Array:
     xp = namespace(like)
     return xp.asarray(x, dtype=xp.float64, device=device_of(like))

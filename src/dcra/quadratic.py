@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcra._array import Array, namespace, to_numpy
+from dcra._array import Array, Host, namespace, to_numpy
 from dcra.messages import shown
 from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
 
 if TYPE_CHECKING:
     from dcra.problem import Problem
 
-Host = np.ndarray[Any, Any]
 
 EXACT = 2.0**52
 """Sums of whole numbers below this are exact in float64."""

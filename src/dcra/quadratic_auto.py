@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dcra._array import Host
 from dcra._kernels import loading
 from dcra._kernels.store import Sparse
 from dcra.compiled import Compiled
-from dcra.engines.base import Host, Starts
+from dcra.engines.base import Starts
 from dcra.enumeration import enumerable
 from dcra.gram import Recast
 from dcra.plans import Exhaust, Outcome, Plan, Repeat, Task, next_starts

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dcra.constraints import Constraints, Host
+from dcra._array import Host
+from dcra.constraints import Constraints
 
 STEPS = 200
 """Flips tried at least; and as many as three times the variables."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Array, to_numpy
+from dcra._array import Array, Host, to_numpy
 
 
 class Status(StrEnum):
@@ -90,7 +90,7 @@ class Result:
     compile_seconds: float = 0.0
     feasible: bool = True
     violation: float = 0.0
-    weights: np.ndarray[Any, Any] | None = field(default=None, repr=False)
+    weights: Host | None = field(default=None, repr=False)
 
     @property
     def message(self) -> str:
@@ -165,7 +165,7 @@ class BatchResult:
     """Answers to many right-hand sides of one A: x (n, k), fun (k,)."""
 
     x: Array
-    fun: np.ndarray[Any, Any]
+    fun: Host
     status: Status
     seconds: float
     seed: int

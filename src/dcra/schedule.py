@@ -6,11 +6,11 @@ rho     the gradient that such slopes send to one variable
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dcra._array import from_numpy, to_numpy
+from dcra._array import Host, from_numpy, to_numpy
 from dcra.compiled import Compiled
 from dcra.losses import TableLoss
 from dcra.pieces import Piece
@@ -36,7 +36,7 @@ def natural_units(compiled: Compiled) -> Units:
     return Units(tuple(ANSWER_SHARE * d for d in found.delta), found.rho)
 
 
-def units_at(compiled: Compiled, Z: np.ndarray[Any, Any]) -> Units:
+def units_at(compiled: Compiled, Z: Host) -> Units:
     """Units that the residuals Z (k, r) of some points suggest."""
     delta, squares = [], 0.0
     for p in compiled.pieces:
@@ -54,16 +54,16 @@ def units_at(compiled: Compiled, Z: np.ndarray[Any, Any]) -> Units:
     return Units(tuple(delta), float(np.sqrt(squares + linear)) or 1.0)
 
 
-def _root_mean_square(x: np.ndarray[Any, Any]) -> float:
+def _root_mean_square(x: Host) -> float:
     """Without overflow: slopes carry the scale that was taken out of A."""
     largest = float(np.max(np.abs(x), initial=0.0)) or 1.0
     return largest * float(np.sqrt(np.mean((x / largest) ** 2)))
 
 
-def _slopes(piece: Piece, z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _slopes(piece: Piece, z: Host) -> Host:
     """Slopes of the piece at z without its weight, smoothed only as far as a loss needs it to have any."""
     a = piece.argument
     exact = piece.smooth or isinstance(piece.loss, TableLoss)
     step = 0.0 if exact else 1e-3 * a * (float(np.mean(np.abs(z))) or 1.0)
-    slopes: np.ndarray[Any, Any] = a * piece.loss.envelope_grad(a * z, step)
+    slopes: Host = a * piece.loss.envelope_grad(a * z, step)
     return slopes

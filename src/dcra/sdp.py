@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra._kernels.store import Dense
 from dcra.certificate import trivial_bound
 from dcra.compiled import Compiled
 from dcra.fields import Couplings
-
-Host = np.ndarray[Any, Any]
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_RANK = 48

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -18,8 +17,6 @@ from dcra.certificate import trivial_bound
 from dcra.compiled import Compiled
 from dcra.schedule import units_at
 from dcra.sdp import EPS, MOST_DENSE, Relaxation, proof_seconds
-
-Host = np.ndarray[Any, Any]
 
 
 @dataclass

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.compiled import Compiled
-from dcra.engines.base import Host
 from dcra.result import Progress, Status, relative_gap
 
 DEFAULT_STARTS = 32

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Array, to_numpy
+from dcra._array import Array, Host, to_numpy
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build, smoothed
 from dcra.losses import CappedL1, Logistic, TableLoss
 from dcra.operators import Operator, SparseMatrix
@@ -29,12 +29,12 @@ class Tables(NamedTuple):
     """What compiled loops see: model, stacked b and, per piece, the divisor of its rows and delta's unit."""
 
     model: Model
-    b: np.ndarray[Any, Any]
+    b: Host
     n_rows: int
     scales: tuple[float, ...]
     units: tuple[float, ...]
 
-    def residual(self, z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def residual(self, z: Host) -> Host:
         """`Compiled.residual` from the loops' own z."""
         return np.asarray(z * np.repeat(self.scales, np.diff(self.model.rows.start)))[..., : self.n_rows]
 

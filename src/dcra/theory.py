@@ -13,16 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, inf, isinf, log, sqrt
-from typing import Any
 
 import numpy as np
 
 from dcra import lift
-from dcra._array import Array, from_numpy, namespace, to_numpy
+from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled
 from dcra.pieces import Piece, Smoothing
-
-Host = np.ndarray[Any, Any]
 
 
 def gram(V: Array) -> Array:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra._kernels import loading
 from dcra._kernels.seed import state as random_state
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.operators import MatrixFree
 from dcra.problem import Problem
 from dcra.quadratic import Quadratic

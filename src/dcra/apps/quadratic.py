@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.messages import shown
 from dcra.problem import Problem
 from dcra.result import Result
-
-Host = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.baselines.linear_model import MixedModel, mixed_model
 from dcra.certificate import rounded_up
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.messages import SolverUnavailable, missing
 from dcra.plans import Outcome, Task
 from dcra.result import Status

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dcra._array import Host
 from dcra.baselines.rounding import Roundings, initial_points
 from dcra.baselines.splitting import Splitting, factor_work, natural_rho, onto_box, onto_sphere
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 
 
 @dataclass(frozen=True)

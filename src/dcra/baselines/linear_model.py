@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.losses import Linear, LInf, Loss, TableLoss
 from dcra.operators import SparseMatrix
 from dcra.problem import DOMAINS, Problem
 from dcra.term import Term
-
-Host = np.ndarray[Any, Any]
 
 
 def piecewise_linear(loss: Loss) -> bool:

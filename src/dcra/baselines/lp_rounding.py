@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.baselines.exact import Answer, Exact, Order
 from dcra.baselines.linear_model import MixedModel
 from dcra.baselines.milp import highs
-from dcra.engines.base import Host
 from dcra.result import Status
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.baselines.exact import Answer, Exact, Order
 from dcra.baselines.linear_model import MixedModel
 from dcra.result import Status
@@ -32,7 +33,7 @@ class Milp(Exact):
         return Answer(points, -inf if bound is None else float(bound), status, outcome.mip_node_count or 0)
 
 
-def highs(model: MixedModel, integrality: np.ndarray[Any, Any], seconds: float) -> Any:
+def highs(model: MixedModel, integrality: Host, seconds: float) -> Any:
     """SciPy's result for a model, its integrality perhaps relaxed."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import Array, to_numpy
+from dcra._array import Array, Host, to_numpy
 from dcra.baselines.mpec import EVERY, GROWTH, Mpec, MpecState
 from dcra.compiled import Compiled
-from dcra.engines.base import Host, Starts, State
+from dcra.engines.base import Starts, State
 from dcra.operators import SparseMatrix, norm_estimate
 from dcra.pieces import Piece
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra._array import namespace, to_numpy
+from dcra._array import Host, namespace, to_numpy
 from dcra.baselines.rounding import initial_points, slope
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.operators import norm_estimate
 
 

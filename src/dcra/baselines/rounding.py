@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, namespace, to_numpy
+from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled
-from dcra.engines.base import Host, Starts
+from dcra.engines.base import Starts
 from dcra.losses import L2Norm, LInf, Logistic, Loss, TableLoss
 
 NEARLY = 1e-6

@@ -19,9 +19,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, namespace, to_numpy
+from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled
-from dcra.engines.base import Host
 from dcra.operators import Operator, SparseMatrix
 from dcra.pieces import Piece
 from dcra.schedule import natural_units

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra._array import namespace
+from dcra._array import Host, namespace
 from dcra.baselines.rounding import Roundings, initial_points, slope
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 
 BATCH_ENTRIES = 4_000_000
 

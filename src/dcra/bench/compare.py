@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.bench.base import Row
 from dcra.bench.sections import Series
-from dcra.engines.base import Host
 
 TIE = 1e-9
 """Objectives that differ by less than this, relatively, are equal: the rest is rounding."""

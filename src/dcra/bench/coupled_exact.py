@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.bench.base import Skip
-from dcra.bench.coupled_rivals import Allowance, Answer, Host
+from dcra.bench.coupled_rivals import Allowance, Answer
 from dcra.problem import Problem
 
 MOST_PRODUCTS = 20_000

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra._kernels import loading
 from dcra.api import solve
 from dcra.bench.solving import thinned
 from dcra.engines.base import Engine
 from dcra.problem import Problem
-
-Host = np.ndarray[Any, Any]
 
 WARMING = 0.2
 """Seconds of a solve before the one that counts; compiling, where it is needed, comes on top."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.bench.base import Skip
-from dcra.bench.coupled_rivals import Allowance, Answer, Host, Rival
+from dcra.bench.coupled_rivals import Allowance, Answer, Rival
 from dcra.problem import Problem
 
 PROBE_SHARE, PROBE_SECONDS, PROBES = 0.3, 0.5, 2

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.compare import DEFINITIONS, columns, duel, grouped, mean
 from dcra.bench.sections import Section, Table, Text
 from dcra.bench.solving import outcome, timed
-from dcra.engines.base import Host
 from dcra.problem import Problem
 from dcra.term import Term
 

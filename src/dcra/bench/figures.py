@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.bench.report import Report
 from dcra.bench.sections import Figure, Heat, Panel, Series
 from dcra.messages import suggest
@@ -139,5 +140,5 @@ def _map(ax: Any, heat: Heat) -> None:
     ax.figure.colorbar(mesh, ax=ax, label=heat.label)
 
 
-def _numbers(values: Sequence[float | None]) -> np.ndarray[Any, Any]:
+def _numbers(values: Sequence[float | None]) -> Host:
     return np.asarray([np.nan if value is None else value for value in values], float)

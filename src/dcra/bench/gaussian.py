@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dcra.engines.base import Host
+from dcra._array import Host
 from dcra.problem import Problem
 from dcra.term import Term
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.bench._hashing_report import sections
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.sections import Section
-
-Host = np.ndarray[Any, Any]
 
 BITS = (16, 32, 64, 96)
 FULL, SMALL = "all", "10000"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.apps.quadratic import cut_problem
 from dcra.bench.base import Skip
 from dcra.bench.coupled import RIVALS, Coupled, data_file, data_names, listed_energies
@@ -51,7 +52,6 @@ class MaxCut(Coupled):
         return [-cut for cut in listed_energies(folder, name)] or _listed_cuts(name.removesuffix(".txt"))
 
 
-Host = np.ndarray[Any, Any]
 Edges = tuple[Host, Host, Host]
 
 

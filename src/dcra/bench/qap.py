@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.apps.qap import assignment_cost, qap
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.coupled import clocked, data_file, data_names
@@ -16,8 +17,6 @@ from dcra.bench.coupled_report import sections
 from dcra.bench.coupled_rivals import Allowance, Answer
 from dcra.bench.sections import Section
 from dcra.bench.solving import thinned
-
-Host = np.ndarray[Any, Any]
 
 
 class Solver(Protocol):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.compare import grouped
 from dcra.bench.sections import Cell, Section, Table, Text
-
-Host = np.ndarray[Any, Any]
 
 CLASSES = 10
 SAMPLES, FEW_SAMPLES = 59_000, 2000

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Host = np.ndarray[Any, Any]
+from dcra._array import Host
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.datasets._files import PathLike, Source, corrupt
 from dcra.datasets.base import Dataset
 from dcra.datasets.gist import gist
-
-Host = np.ndarray[Any, Any]
 
 ARCHIVE = "cifar-10-binary.tar.gz"
 SOURCE = Source(

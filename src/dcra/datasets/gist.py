@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-Host = np.ndarray[Any, Any]
+from dcra._array import Host
 
 ORIENTATIONS = (8, 8, 8, 8)
 BLOCKS = 4

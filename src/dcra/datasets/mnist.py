@@ -5,14 +5,12 @@ from __future__ import annotations
 import gzip
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.datasets._files import PathLike, Source, corrupt
 from dcra.datasets.base import Dataset
-
-Host = np.ndarray[Any, Any]
 
 SOURCE = Source(
     "mnist",

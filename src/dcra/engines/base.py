@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
+from dcra._array import Host
 from dcra.compiled import Compiled
-
-Host = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dcra import lift
-from dcra._array import Array, device_of, from_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled
 from dcra.engines import dcra_loop
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.operators import norm_estimate
 from dcra.pieces import Smoothing
 from dcra.schedule import natural_units

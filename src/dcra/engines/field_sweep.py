@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcra._array import Host
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense
 from dcra.compiled import Compiled
-from dcra.engines.base import Host, Starts, State
+from dcra.engines.base import Starts, State
 from dcra.engines.block import convexity
 
 if TYPE_CHECKING:

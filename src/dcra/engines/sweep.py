@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, to_numpy
+from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense, Model
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.engines.block import WIDTH, blocks_of, convexity, first_penalty, steered
 from dcra.engines.block import sweep as sweep_blocks
 from dcra.pieces import Smoothing

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.api import solve
 from dcra.problem import Problem
 from dcra.result import Result
@@ -141,7 +141,7 @@ class DCRASampler(dimod.Sampler):  # type: ignore[misc]
         return dimod.SampleSet.from_samples_bqm((samples, order), bqm, info=info)
 
 
-def _points(states: Any, order: list[Any], vartype: Any) -> np.ndarray[Any, Any] | None:
+def _points(states: Any, order: list[Any], vartype: Any) -> Host | None:
     """Initial states as points, one a row, in the order of the variables."""
     if states is None:
         return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Host = np.ndarray[Any, Any]
+from dcra._array import Host
 
 MOST_VARIABLES = 100_000_000
 """A header that promises more is an error of the file, or needs more memory than is wise to take unasked."""

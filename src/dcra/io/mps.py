@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.messages import missing
 from dcra.problem import Problem
 
@@ -67,7 +68,7 @@ def _require_binary(lp: Any) -> None:
     _refuse(lp, ~within, "not binary (bounds other than 0 and 1)")
 
 
-def _refuse(lp: Any, wrong: np.ndarray[Any, Any], what: str) -> None:
+def _refuse(lp: Any, wrong: Host, what: str) -> None:
     index = np.flatnonzero(wrong)
     if index.size == 0:
         return

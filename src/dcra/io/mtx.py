@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.io.text import loss_text, parse_loss
 from dcra.operators import MatrixFree, SparseMatrix
 from dcra.problem import Problem
 from dcra.term import Term
-
-Host = np.ndarray[Any, Any]
 
 ENDINGS = (".mtx", ".mtx.gz")
 MARK = "dcra:"

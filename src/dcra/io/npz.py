@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.constraints import Rows
 from dcra.io.text import loss_text, parse_loss
 from dcra.operators import MatrixFree, Operator, SparseMatrix
 from dcra.problem import Problem
 from dcra.term import Term
 
-Arrays = Mapping[str, np.ndarray[Any, Any]]
+Arrays = Mapping[str, Host]
 
 TERM = ("A", "b", "loss", "weights")
 PARTS = ("_data", "_indices", "_indptr", "_shape")
@@ -104,9 +104,9 @@ def _require_archive(path: Path) -> None:
         raise ValueError("not an .npz archive" if magic else "the file is empty")
 
 
-def _loaded(archive: Any, name: str) -> np.ndarray[Any, Any]:
+def _loaded(archive: Any, name: str) -> Host:
     try:
-        array: np.ndarray[Any, Any] = archive[name]
+        array: Host = archive[name]
     except ValueError as error:
         objects = "Object arrays" in str(error)
         fault = "holds pickled Python objects, which are never loaded" if objects else f"is damaged: {error}"
@@ -176,7 +176,7 @@ def _sparse_parts(name: str, A: Any) -> dict[str, Any]:
     }
 
 
-def _required(arrays: Arrays, name: str) -> np.ndarray[Any, Any]:
+def _required(arrays: Arrays, name: str) -> Host:
     if name not in arrays:
         raise ValueError(f"`{name}` is missing; the file holds {', '.join(arrays) or 'nothing'}")
     return arrays[name]

@@ -6,14 +6,12 @@ The problem has n^2 variables in {0,1}: number n i + p says that facility i is a
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.io.coordinates import Line, lines_of, number, save_text, text_of, whole
 from dcra.problem import Problem
-
-Host = np.ndarray[Any, Any]
 
 
 def read(path: Path, b: Path | None = None) -> Problem:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.io.coordinates import (
     Entries,
     Line,
@@ -26,8 +26,6 @@ from dcra.io.coordinates import (
     text_of,
 )
 from dcra.problem import Problem
-
-Host = np.ndarray[Any, Any]
 
 COMMENTS = {"sparse": "#c%", "qubo": "#c%", "coo": "#"}
 

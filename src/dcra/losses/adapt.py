@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, to_numpy
+from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra.losses.base import Loss
 from dcra.losses.special import CappedL1, L2Norm, LInf, Logistic
 from dcra.losses.table import (
@@ -57,7 +57,7 @@ class VectorLoss(Loss):
         return from_numpy(np.stack(flat).reshape(z.shape), z)
 
 
-def _rows(z: Array) -> np.ndarray[Any, Any]:
+def _rows(z: Array) -> Host:
     """The vectors of a batch, on the host and in memory of their own."""
     return np.array(to_numpy(z)).reshape(-1, z.shape[-1])
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense
 from dcra.compiled import Compiled
-from dcra.engines.base import Host, Starts
+from dcra.engines.base import Starts
 from dcra.fields import Couplings, thresholds
 from dcra.polish.points import InTurn, initial_spins
 from dcra.schedule import units_at

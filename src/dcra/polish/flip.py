@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import Array, device_of, from_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.engines.block import WIDTH, blocks_of
 from dcra.polish.points import PointState, initial_spins
 

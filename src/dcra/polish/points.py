@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra._kernels.seed import state as random_state
 from dcra.compiled import Compiled
-from dcra.engines.base import Host, Starts, State
+from dcra.engines.base import Starts, State
 
 
 def initial_spins(compiled: Compiled, starts: Starts) -> Host:

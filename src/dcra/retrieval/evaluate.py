@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.retrieval import metrics
 from dcra.retrieval.codes import hamming_distances, pack
 from dcra.retrieval.search import CHUNK, ranking
-
-Host = np.ndarray[Any, Any]
 
 COUNTS = (1, 10, 100, 500, 1000, 2000, 5000)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Host = np.ndarray[Any, Any]
+from dcra._array import Host
 
 RECALL_GRID = np.linspace(0.0, 1.0, 101)
 

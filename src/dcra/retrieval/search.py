@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.messages import suggest
 from dcra.retrieval.codes import check_both, hamming_distances
-
-Host = np.ndarray[Any, Any]
 
 BACKENDS = ("auto", "faiss", "numpy")
 CHUNK = 16

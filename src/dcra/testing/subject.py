@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, from_numpy, is_numpy, namespace, to_numpy
 from dcra.losses import Loss
 
 STEPS = (0.1, 1.0, 7.0)
 """Steps at which proximal maps are checked."""
-
-Host = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

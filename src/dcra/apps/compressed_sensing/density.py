@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Host = np.ndarray[Any, Any]
+from dcra._array import Host
 
 GRID = np.tanh(np.linspace(-3.6, 3.6, 361))
 """Means that are tried: densities from .0007 to .9993."""

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.losses import L1, Huber, Loss, SquaredL2
-
-Host = np.ndarray[Any, Any]
 
 FAR = 5.0
 """A residual of more standard deviations is an outlier: one in two million otherwise."""

@@ -7,8 +7,8 @@ from math import inf
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.apps.compressed_sensing.messages import MAX_STEPS, Channel, Messages, prior_of
-from dcra.apps.compressed_sensing.result import Host
 from dcra.apps.compressed_sensing.validation import Asked
 from dcra.threads import one_blas_thread
 

@@ -19,10 +19,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.apps.compressed_sensing.density import Density, estimate
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.operators import DenseMatrix, MatrixFree, Operator, as_operator
 
 MAX_STEPS = 150

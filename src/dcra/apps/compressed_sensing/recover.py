@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.api import solve
 from dcra.apps.compressed_sensing.errors import choose_lam, choose_loss, gross_errors, rounding_of, spread_of
 from dcra.apps.compressed_sensing.lockstep import lockstep
 from dcra.apps.compressed_sensing.messages import MessagePassing
-from dcra.apps.compressed_sensing.result import Host, Recoveries, Recovery
+from dcra.apps.compressed_sensing.result import Recoveries, Recovery
 from dcra.apps.compressed_sensing.validation import Asked, check
 from dcra.losses import L1, Loss
 from dcra.problem import Problem

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.losses import Loss
 from dcra.result import Status
-
-Host = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import is_array, to_numpy
+from dcra._array import Host, is_array, to_numpy
 from dcra.losses import L1, Loss, as_loss
 from dcra.operators import DenseMatrix, Operator, as_operator
-
-Host = np.ndarray[Any, Any]
 
 
 class Asked(NamedTuple):

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.apps.hashing.chunks import Chunks
 
-Host = np.ndarray[Any, Any]
 Range = tuple[int, int]
 T = TypeVar("T")
 

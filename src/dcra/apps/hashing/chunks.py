@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-Host = np.ndarray[Any, Any]
+from dcra._array import Host
 
 
 class Chunks:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import hadamard
 
+from dcra._array import Host
 from dcra.api import minimize
-from dcra.apps.hashing.blocks import Host
 
 SWEEPS = 6
 STARTS = 4

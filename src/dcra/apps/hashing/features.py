@@ -12,8 +12,9 @@ from sklearn.preprocessing import Normalizer
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dcra._array import Host
 from dcra.apps.hashing import blocks
-from dcra.apps.hashing.blocks import Host, Rows, ordered, ranges
+from dcra.apps.hashing.blocks import Rows, ordered, ranges
 from dcra.messages import suggest
 
 MAP_ROWS = 10_000

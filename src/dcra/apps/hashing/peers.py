@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve
 
-from dcra.apps.hashing.blocks import Host
+from dcra._array import Host
 from dcra.apps.hashing.codewords import hadamard_codewords
 from dcra.apps.hashing.features import Features
 from dcra.apps.hashing.linear_hash import LinearHash

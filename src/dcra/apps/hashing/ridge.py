@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dcra.apps.hashing.blocks import Host
+from dcra._array import Host
 
 
 class Ridge:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dcra.apps.hashing.blocks import SPAN, Host, ranges
+from dcra._array import Host
+from dcra.apps.hashing.blocks import SPAN, ranges
 from dcra.apps.hashing.features import Features
 from dcra.apps.hashing.ridge import Ridge
 from dcra.apps.hashing.targets import Table, Targets, distinct_pairs

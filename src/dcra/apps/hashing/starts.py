@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra.apps.hashing.blocks import BLOCK, Host, Rows, ordered, ranges
+from dcra._array import Host
+from dcra.apps.hashing.blocks import BLOCK, Rows, ordered, ranges
 from dcra.apps.hashing.codewords import separated_codewords
 from dcra.apps.hashing.features import MAP_ROWS
 from dcra.apps.hashing.ridge import signs

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from dcra.apps.hashing.blocks import Host, Rows, is_dask
+from dcra._array import Host
+from dcra.apps.hashing.blocks import Rows, is_dask
 from dcra.retrieval.codes import pack, words
 
 

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dcra.apps.hashing.blocks import Host
+from dcra._array import Host
 from dcra.losses import Loss
 
 Part = tuple[Host, Host, Host]

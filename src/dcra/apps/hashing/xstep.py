@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.api import minimize_batch
-from dcra.apps.hashing.blocks import Host
 from dcra.engines.base import Engine
 from dcra.losses import Huber, Loss, SquaredL2
 from dcra.messages import suggest

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra._kernels import loading
 from dcra._kernels.store import Sparse
 from dcra.apps.maxsat.clauses import Clauses
@@ -25,8 +25,6 @@ from dcra.certificate import DualStage, Stage, trivial_bound
 from dcra.compiled import Compiled
 from dcra.fields import Couplings
 from dcra.sdp import EPS, PATIENCE, Relaxation, Rounds, affordable
-
-Host = np.ndarray[Any, Any]
 
 SIGNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 """Of the spins in the four products of a pair."""

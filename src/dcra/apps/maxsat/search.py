@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dcra._array import Host
 from dcra._kernels.formula import Formula, walk
 from dcra._kernels.seed import state as random_state
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.scales import LIGHT_SHARE, empty_cost, lightest, penalties, typical_change
 from dcra.compiled import Compiled
-from dcra.engines.base import Engine, Host, Starts, State
+from dcra.engines.base import Engine, Starts, State
 from dcra.polish.points import initial_spins
 
 NEEDS = frozenset({"clauses"})

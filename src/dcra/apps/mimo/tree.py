@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra.apps.mimo.model import Host
+from dcra._array import Host
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.triangular import Triangular
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from dcra.apps.mimo.model import Host, Received
+from dcra._array import Host
+from dcra.apps.mimo.model import Received
 from dcra.messages import suggest
 
 RIVALS: dict[str, str] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra.apps.mimo.model import Host, Received
+from dcra._array import Host
+from dcra.apps.mimo.model import Received
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.tree import k_best_levels, sphere_levels
 from dcra.apps.mimo.triangular import triangular

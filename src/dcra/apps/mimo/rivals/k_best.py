@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dcra.apps.mimo.model import Host, Received
+from dcra._array import Host
+from dcra.apps.mimo.model import Received
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.tree import k_best_levels
 from dcra.apps.mimo.triangular import loaded

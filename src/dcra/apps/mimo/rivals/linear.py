@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra.apps.mimo.model import Host, Received
+from dcra._array import Host
+from dcra.apps.mimo.model import Received
 
 
 def zero_forcing(model: Received) -> Host:
