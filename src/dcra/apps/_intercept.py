@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 
+from dcra._array import Host
 from dcra.api import solve
 from dcra.certificate import DualStage
 from dcra.compiled import compile_problem
@@ -19,8 +20,6 @@ from dcra.losses import L1, Loss
 from dcra.problem import Problem
 from dcra.result import Result, Status
 from dcra.term import Term
-
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 MAX_ROUNDS = 10
 """Binary solves of one fit."""
@@ -39,8 +38,8 @@ class Data(NamedTuple):
     """What is minimised: sum_i weight_i loss(x_i'w + intercept - y_i)."""
 
     X: Any
-    y: Vector
-    weight: Vector | None
+    y: Host
+    weight: Host | None
     loss: Loss
     domain: str
 
@@ -48,10 +47,10 @@ class Data(NamedTuple):
         """The binary problem that an intercept leaves."""
         return Problem([self.term(self.loss, self.X, self.y - intercept)], domain=self.domain)
 
-    def term(self, loss: Loss, X: Any, b: Vector) -> Term:
+    def term(self, loss: Loss, X: Any, b: Host) -> Term:
         return Term(loss, X, b, 1.0 if self.weight is None else self.weight)
 
-    def value(self, u: Vector) -> float:
+    def value(self, u: Host) -> float:
         if self.weight is None:
             return float(self.loss.value(u))
         return float(np.sum(self.weight * self.loss.values(u)))
@@ -105,7 +104,7 @@ def alternate(data: Data, time_limit: float | None, options: dict[str, Any]) -> 
     return Fitted(result, intercept, bound, path)
 
 
-def best_intercept(data: Data, u: Vector, current: float) -> float:
+def best_intercept(data: Data, u: Host, current: float) -> float:
     """argmin_c f(u + c), or `current` where nothing is lower."""
 
     def value(c: float) -> float:
@@ -123,7 +122,7 @@ def best_intercept(data: Data, u: Vector, current: float) -> float:
     return best if value(best) < lowest - 1e-12 * abs(lowest) else current
 
 
-def _convex_candidates(value: Any, zeros: Vector) -> list[float]:
+def _convex_candidates(value: Any, zeros: Host) -> list[float]:
     """The best of `zeros`, found by bisection, and the minimiser between its neighbours."""
     k = bisect_left(range(zeros.size - 1), True, key=lambda i: value(zeros[i + 1]) >= value(zeros[i]))
     lo, hi = float(zeros[max(k - 1, 0)]), float(zeros[min(k + 1, zeros.size - 1)])

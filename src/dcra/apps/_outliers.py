@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
+from dcra._array import Host
 
 MAD_TO_SIGMA = 1.4826
 """Normal data have this many median absolute deviations in a standard deviation."""
@@ -36,10 +36,10 @@ class OutlierReport:
     """
 
     rows: np.ndarray[Any, np.dtype[np.intp]]
-    targets: Vector
-    predictions: Vector
-    residuals: Vector
-    scores: Vector
+    targets: Host
+    predictions: Host
+    residuals: Host
+    scores: Host
     mask: np.ndarray[Any, np.dtype[np.bool_]]
     centre: float
     scale: float
@@ -65,7 +65,7 @@ class OutlierReport:
         return "\n".join(lines)
 
 
-def report(y: Vector, prediction: Vector, factor: float) -> OutlierReport:
+def report(y: Host, prediction: Host, factor: float) -> OutlierReport:
     """The rows with |residual - median| > factor * scale."""
     residual = y - prediction
     centre = float(np.median(residual))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.api import solve
 from dcra.apps._intercept import Data, Fitted, fit_both
 from dcra.apps._outliers import OutlierReport, report
@@ -22,8 +23,6 @@ except ImportError as error:
     raise ImportError("BinaryRegressor needs scikit-learn: pip install 'dcra[sklearn]'") from error
 
 __all__ = ["BinaryRegressor", "OutlierReport"]
-
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -151,7 +150,7 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.objective_path_ = fitted.path
         return self
 
-    def predict(self, X: Any) -> Vector:
+    def predict(self, X: Any) -> Host:
         """X w + intercept, of shape (n_samples,)."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
@@ -176,7 +175,7 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), y_numeric=True, reset=False)
         return report(np.asarray(y, np.float64), self._predict(X), float(factor))
 
-    def _predict(self, X: Any) -> Vector:
+    def _predict(self, X: Any) -> Host:
         return np.asarray(X @ self.coef_ + self.intercept_, np.float64)
 
     def _loss(self) -> Loss:
@@ -195,7 +194,7 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return int(state.randint(2**31))
 
 
-def _row_weights(sample_weight: Any, X: Any, loss: Loss) -> Vector | None:
+def _row_weights(sample_weight: Any, X: Any, loss: Loss) -> Host | None:
     if sample_weight is None:
         return None
     if not loss.separable:

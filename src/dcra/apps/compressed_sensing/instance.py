@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
+from dcra._array import Host
 
 
 class Instance(NamedTuple):
     """Measurements y (M,) of a signal x (N,) by a matrix A (M, N)."""
 
-    A: Vector
-    y: Vector
-    x: Vector
+    A: Host
+    y: Host
+    x: Host
 
 
 def instance(

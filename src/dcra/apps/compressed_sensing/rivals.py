@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from dcra._array import Host
 from dcra.apps.compressed_sensing.messages import Channel, Messages, Prior
-
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 AMP_DAMPING = 0.2
 AMP_STEPS = 500
 
 
-def lp(A: Any, y: Vector, lam: float | None = None) -> Vector:
+def lp(A: Any, y: Host, lam: float | None = None) -> Host:
     """The box relaxation by HiGHS, rounded.
 
     min e'x over Ax = y, 0 <= x <= 1 where y is exact; with `lam`, min |Ax - y|_1 + lam e'x over the box.
@@ -34,7 +33,7 @@ def lp(A: Any, y: Vector, lam: float | None = None) -> Vector:
     return np.asarray(np.rint(found.x[:N]), np.float64)
 
 
-def amp(A: Any, y: Vector, rho: float, noise: float = 0.0, damping: float = AMP_DAMPING) -> Vector:
+def amp(A: Any, y: Host, rho: float, noise: float = 0.0, damping: float = AMP_DAMPING) -> Host:
     """Bayes-optimal message passing in float64: the rank-one mean removed, `rho` and `noise` known.
 
     One damped run from the prior, to convergence or AMP_STEPS steps, rounded.
