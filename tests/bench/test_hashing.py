@@ -57,7 +57,7 @@ def test_what_is_missing_is_skipped(toy, monkeypatch, tmp_path):
     study = benchmark("hashing")
     monkeypatch.setattr(bench, "_warm_up", lambda method: None)
     with pytest.raises(Skip, match="no method 'nothing'"):
-        study.run(Case("mirflickr25k-16-all", "paper, nothing"))
+        study.run(Case("mirflickr25k-16-all", "paper-nothing"))
 
 
 def test_missing_data_is_skipped(monkeypatch, tmp_path):

@@ -41,13 +41,13 @@ class Hashing(Benchmark):
         "lsh",
         "itq",
         "paper",
-        *(f"paper, {solver}" for solver in X_SOLVERS),
+        *(f"paper-{solver}" for solver in X_SOLVERS),
     )
 
     def cases(self, choice: Choice) -> Iterator[Case]:
         small = choice.preset == "small"
         bits, samples = ((16, 32), SMALL) if small else (BITS, FULL)
-        few = [m for m in self.methods if m != "itq" and not m.startswith("paper,")]
+        few = [m for m in self.methods if m != "itq" and not m.startswith("paper-")]
         methods = choice.methods or (few if small else self.methods)
         seeds = range(choice.instances or (1 if small else 3))
         for r, size, seed, method in product(bits, choice.sizes or self.sizes, seeds, methods):
@@ -116,7 +116,7 @@ def _model(method: str, bits: int, feature_map: str, seed: int) -> Any:
         return peers[method](bits, **options)
     if method == "dcra":
         return hashing.SupervisedHashing(bits, **options)
-    _, _, solver = method.partition(", ")
+    _, _, solver = method.partition("-")
     if solver and solver not in METHODS:
         raise Skip(f"there is no method {solver!r} here")
     return hashing.SupervisedHashing(bits, solver=solver or "auto", **PAPER, **options)
