@@ -24,7 +24,13 @@ QUERIES = {"mnist": 1000, "cifar10": 1000, "mirflickr25k": 2000}
 X_SOLVERS = ("dcra", "mpec-epm", "l2box-admm", "subgradient")
 """Solvers of the X-step in the paper's own model, beside "auto"."""
 
-PAPER: dict[str, Any] = {"start": "random", "w_step": "huber-descent", "fit_intercept": False}
+PAPER: dict[str, Any] = {
+    "target": "labels",
+    "delta": 1.0,
+    "start": "random",
+    "w_step": "huber-descent",
+    "fit_intercept": False,
+}
 
 
 class Hashing(Benchmark):

@@ -9,6 +9,7 @@ import numpy as np
 
 from dcra.apps.hashing.features import Features
 from dcra.apps.hashing.linear_hash import LinearHash
+from dcra.apps.hashing.relevance import relevance_table
 from dcra.apps.hashing.rounds import Model, Report, Rounds
 from dcra.apps.hashing.starts import random_codes, random_coefficients, separated_codes
 from dcra.apps.hashing.targets import Table, Targets
@@ -18,7 +19,7 @@ from dcra.losses import L1, Huber, Loss, SquaredL2
 from dcra.messages import suggest
 
 LOSSES = ("l1", "squared", "huber")
-TARGETS = ("labels", "features")
+TARGETS = ("relevance", "labels", "features")
 W_STEPS = ("accelerated", "huber-descent")
 STARTS = ("separated", "random")
 
@@ -29,9 +30,9 @@ class SupervisedHashing(LinearHash):
     minimise  sum_i f(W x_i + w - y_i) + delta/2 |W|^2 + nu (|X - Phi P|^2 + ridge |P|^2)
 
     over signs X, W, the intercept w and P: the paper's model, where f is the l1 norm, nu = 0 and there is no
-    intercept. y_i is the row of labels of sample i, phi_i its features. Algorithm 3 alternates between W and
-    X; all codes are found by one `dcra.minimize_batch` call, and no code is replaced by a worse one. A new
-    sample gets the code sign(P'phi).
+    intercept. y_i is the target of sample i (its labels, say), phi_i its features. Algorithm 3 alternates
+    between W and X; all codes are found by one `dcra.minimize_batch` call, and no code is replaced by a worse
+    one. A new sample gets the code sign(P'phi).
 
     Parameters
     ----------
@@ -41,12 +42,15 @@ class SupervisedHashing(LinearHash):
         f.
     threshold : float
         Where loss "huber" turns from squares to absolute values.
-    delta : float
-        Weight of |W|^2 / 2, positive.
+    delta : float, optional
+        Weight of |W|^2 / 2, positive. The default n r/d, for targets of d numbers, is just below the largest
+        at which words of d classes are still fitted exactly: the more it is, the more codes must be as far
+        apart as their targets are. The paper's figures have 1.
     nu : float
         Weight of the tie between codes and hash function. At 0 samples with equal labels get equal codes.
-    target : {"labels", "features"}
-        What the codes are to reproduce: labels, one-hot or several, or the samples themselves (no y needed).
+    target : {"relevance", "labels", "features"}
+        What the codes are to reproduce: which samples share labels, the labels (0 and 1, the paper's), or the
+        samples themselves (no y needed). With one class per sample the first two are the same.
     fit_intercept : bool
     feature_map : {"rbf", "linear"} or transformer
         Samples are scaled to unit length, then "rbf" takes kernels to random samples (`AnchorKernel`); any
@@ -109,9 +113,9 @@ class SupervisedHashing(LinearHash):
         *,
         loss: str = "l1",
         threshold: float = 1.0,
-        delta: float = 1.0,
+        delta: float | None = None,
         nu: float = 0.0,
-        target: str = "labels",
+        target: str = "relevance",
         fit_intercept: bool = True,
         feature_map: Any = "rbf",
         n_anchors: int = 1000,
@@ -152,9 +156,10 @@ class SupervisedHashing(LinearHash):
         return self.target != "features"
 
     def _learn(self, features: Features, table: Table | None, seed: int) -> None:
-        targets: Targets = features.rows if table is None else table
+        targets = self._targets(features, table)
+        delta = targets.n * self.n_bits / targets.d if self.delta is None else float(self.delta)
         x_step = XStep(self._loss(), float(self.nu), self.solver, seed, self._jobs)
-        model = Model(targets, features, x_step, float(self.delta), float(self.ridge), self.fit_intercept)
+        model = Model(targets, features, x_step, delta, float(self.ridge), self.fit_intercept)
         W = None
         if self.start == "random":
             X = random_codes(features.rows.n, self.n_bits, seed)
@@ -168,6 +173,11 @@ class SupervisedHashing(LinearHash):
         self.projection_ = fitted.P
         self.objective_path_ = fitted.path
         self.n_iter_ = fitted.n_rounds
+
+    def _targets(self, features: Features, table: Table | None) -> Targets:
+        if table is None:
+            return features.rows
+        return table if self.target == "labels" else relevance_table(table)
 
     def _loss(self) -> Loss:
         if self.loss == "huber":
@@ -195,8 +205,9 @@ class SupervisedHashing(LinearHash):
             if value not in allowed:
                 raise ValueError(suggest(name, value, allowed))
         for name in ("delta", "ridge", "smoothing", "threshold"):
-            if not 0 < getattr(self, name) < inf:
-                raise ValueError(f"`{name}` must be positive and finite; got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not (name == "delta" and value is None) and not 0 < value < inf:
+                raise ValueError(f"`{name}` must be positive and finite; got {value!r}")
         if not 0 <= self.nu < inf:
             raise ValueError(f"`nu` must be finite and not negative; got {self.nu!r}")
         if not isinstance(self.max_rounds, int | np.integer) or self.max_rounds < 1:

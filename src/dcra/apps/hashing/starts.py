@@ -35,12 +35,10 @@ def separated_codes(targets: Targets, n_bits: int, seed: int, n_jobs: int) -> Ho
 
 
 def label_codes(table: Table, n_bits: int, seed: int) -> Host:
-    """A code for each row of the table: a class has a word, a set of labels the majority of their words."""
-    words = separated_codewords(table.d, n_bits, seed)
-    if np.array_equal(table.values, np.eye(table.d)):
-        return signs(words)
-    share = np.bincount(table.index, minlength=len(table.values)) @ table.values / len(table.index)
-    return signs((table.values - share) @ words)
+    """A code for each row of the table: of a class its word, else the row, turned at random."""
+    if table.one_hot:
+        return signs(separated_codewords(table.d, n_bits, seed))
+    return signs(table.values @ random_turn(table.d, n_bits, np.random.default_rng(seed)))
 
 
 def feature_codes(rows: Rows, n_bits: int, seed: int, n_jobs: int) -> Host:
@@ -50,8 +48,13 @@ def feature_codes(rows: Rows, n_bits: int, seed: int, n_jobs: int) -> Host:
     mean = sample.mean(axis=0)
     _, directions = np.linalg.eigh(np.cov(sample, rowvar=False).reshape(rows.d, rows.d))
     kept = directions[:, ::-1][:, :n_bits]
-    turn, _ = np.linalg.qr(rng.normal(size=(n_bits, kept.shape[1])))
-    V = kept @ turn.T
+    V = kept @ random_turn(kept.shape[1], n_bits, rng)
     return np.concatenate(
         list(ordered(lambda lo, hi: signs((rows.read(lo, hi) - mean) @ V), ranges(rows.n), n_jobs))
     )
+
+
+def random_turn(d: int, n_bits: int, rng: np.random.Generator) -> Host:
+    """A random matrix (d, n_bits) whose rows, or columns where they are fewer, are orthonormal."""
+    Q, _ = np.linalg.qr(rng.normal(size=(max(d, n_bits), min(d, n_bits))))
+    return Q.T if d < n_bits else Q

@@ -21,8 +21,17 @@ class Table:
     index: Host
 
     @property
+    def n(self) -> int:
+        return len(self.index)
+
+    @property
     def d(self) -> int:
         return int(self.values.shape[1])
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether there is one class per sample."""
+        return np.array_equal(self.values, np.eye(self.d))
 
     def read(self, lo: int, hi: int) -> Host:
         return self.values[self.index[lo:hi]]
