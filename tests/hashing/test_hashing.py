@@ -143,6 +143,25 @@ def test_objective_is_monotone(data, target, loss, nu):
     assert set(np.unique(fitted.codes_)) <= {-1, 1}
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_objective_is_monotone_with_several_labels(data, loss, rng):
+    X, _ = data
+    several = rng.integers(0, 2, (len(X), 5))
+    path = model(loss=loss, max_rounds=4, tol=0.0).fit(X, several).objective_path_
+    assert len(path) > 2
+    assert np.all(np.diff(path) <= 1e-9 * path[0])
+
+
+@pytest.mark.parametrize("n_bits", [4, 8, 24])
+def test_words_of_classes_stay_by_default(data, n_bits):
+    """n r/d is a weight of |W|^2/2 at which no code of a class gains by changing, and W still tells all."""
+    X, y = data
+    fitted = model(n_bits=n_bits).fit(X, y)
+    scores = fitted.codes_ @ fitted.W_.T + fitted.intercept_
+    np.testing.assert_array_equal(fitted.classes_[scores.argmax(axis=1)], y)
+    assert fitted.n_iter_ == 1
+
+
 def test_huber_descent_is_monotone_up_to_its_smoothing(data):
     X, y = data
     mu = 0.05
