@@ -30,7 +30,7 @@ def threads(monkeypatch):
     loading.behind.clear()
 
 
-@pytest.mark.parametrize("family", ["losses", "clauses"])
+@pytest.mark.parametrize("family", ["losses", "couplings", "clauses"])
 def test_the_second_short_call_loads_its_own_loops_once(threads, family):
     for calls in (0, 1, 1, 1):
         warming.after_short_call(family)
@@ -41,7 +41,20 @@ def test_the_second_short_call_loads_its_own_loops_once(threads, family):
     assert loading.loaded(family)
 
 
-def test_clauses_are_worth_a_second():
+def test_loops_that_are_not_compiled_are_named_once(threads, monkeypatch, recwarn):
+    monkeypatch.setattr(loading, "cached", lambda family: False)
+    with pytest.warns(RuntimeWarning, match="run `dcra warmup` once"):
+        warming.after_short_call("losses")
+    warming.after_short_call("losses")
+    assert not recwarn
+    assert not threads
+
+
+@pytest.mark.parametrize("family", loading.MODULES)
+def test_a_second_is_worth_loading_but_not_compiling(family, monkeypatch):
+    """What loops find in two tenths of a second is better than what array code finds in one."""
+    monkeypatch.setattr(loading, "loaded", lambda family: False)
+    monkeypatch.setattr(loading, "available", lambda: True)
     for cached, seconds, worth in ((True, 1.0, True), (True, 0.5, False), (False, 1.0, False)):
-        needed = loading.IMPORT_SECONDS["clauses"] if cached else loading.COMPILE_SECONDS
-        assert (needed <= loading.SHARE["clauses"] * seconds) is worth
+        monkeypatch.setattr(loading, "cached", lambda family, answer=cached: answer)
+        assert loading.affordable(seconds, family) is worth

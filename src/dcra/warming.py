@@ -4,31 +4,50 @@ from __future__ import annotations
 
 import itertools
 import threading
+import warnings
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 
 from dcra._kernels import loading
 
+NOT_COMPILED = (
+    "dcra's inner loops are not compiled yet, and the time limit is too short for that: array code, which "
+    "finds less, is used instead; run `dcra warmup` once"
+)
+
 _short_calls: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
 
 
 def after_short_call(family: str = "losses") -> None:
-    """From the second such call on, load what is compiled already in another thread: nobody waits for it."""
-    if loading.available() and next(_short_calls[family]) == 1 and loading.cached(family):
+    """At the second such call load what is compiled already in another thread: nobody waits for it.
+
+    Where nothing is compiled yet, say so at the first.
+    """
+    if not loading.available():
+        return
+    call, cached = next(_short_calls[family]), loading.cached(family)
+    if call == 0 and not cached:
+        warnings.warn(NOT_COMPILED, RuntimeWarning, stacklevel=4)
+    if call == 1 and cached:
         loading.behind.set()
         threading.Thread(target=_warm, args=(family,), name="dcra-warming").start()
 
 
 def _warm(family: str) -> None:
-    from dcra.api import minimize
+    from dcra.api import minimize, solve
+    from dcra.problem import Problem
 
+    options: dict[str, Any] = {"starts": 1, "seed": 0, "n_jobs": 1}
     try:
         if family == "clauses":
             from dcra.apps import maxsat
 
-            maxsat.solve([[v, v + 1] for v in range(1, 40)], starts=1, seed=0, n_jobs=1)
+            maxsat.solve([[v, v + 1] for v in range(1, 40)], **options)
+        elif family == "couplings":
+            solve(Problem(quadratic=np.eye(48, k=1) + np.eye(48, k=-1)), **options)
         else:
-            minimize(np.eye(30, 48), np.ones(30), starts=1, seed=0, n_jobs=1)
+            minimize(np.eye(30, 48), np.ones(30), **options)
     finally:
         loading.behind.clear()

@@ -20,10 +20,10 @@ MODULES = {
 }
 """Families of loops, and the module that tells that one is loaded."""
 
-IMPORT_SECONDS = {"losses": 1.5, "couplings": 0.9, "swaps": 0.9, "clauses": 0.8}
-COMPILE_SECONDS = 20.0
-SHARE = {"losses": 0.2, "couplings": 0.6, "swaps": 0.6, "clauses": 0.8}
-"""Share of the time that loading may take: couplings and clauses without loops are worth little."""
+IMPORT_SECONDS = {"losses": 0.8, "couplings": 0.55, "swaps": 0.6, "clauses": 0.5}
+COMPILE_SECONDS = 16.0
+SHARE = 0.8
+"""Share of the time that loading may take: what the loops find in the rest, array code does not in all."""
 
 behind = threading.Event()
 """Set while another thread loads the loops: until it is done, callers do without them."""
@@ -45,7 +45,7 @@ def affordable(seconds_left: float | None, family: str = "losses") -> bool:
         return False
     if seconds_left is None or loaded(family):
         return True
-    return (IMPORT_SECONDS[family] if cached(family) else COMPILE_SECONDS) <= SHARE[family] * seconds_left
+    return (IMPORT_SECONDS[family] if cached(family) else COMPILE_SECONDS) <= SHARE * seconds_left
 
 
 def cached(family: str = "losses") -> bool:

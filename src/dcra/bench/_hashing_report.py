@@ -53,8 +53,13 @@ class _Cells:
     @property
     def protocol(self) -> str:
         """What every caption must say: the split, the rule for ties, the seeds."""
-        seeds = sorted({row["seed"] for rows in self.by.values() for row in rows})
-        return f"{PROTOCOL} {', '.join(map(str, seeds))}."
+        used: dict[str, set[int]] = {}
+        for (_, _, method), rows in self.by.items():
+            used.setdefault(method, set()).update(row["seed"] for row in rows)
+        seeds = set().union(*used.values())
+        fewer = [f"{method}: {_listed(own)}" for method, own in used.items() if own != seeds]
+        exceptions = f" ({'; '.join(fewer)})" if fewer else ""
+        return f"{PROTOCOL} {_listed(seeds)}{exceptions}."
 
     @property
     def bits(self) -> list[int]:
@@ -78,6 +83,10 @@ class _Cells:
         """The paired difference to ours, in words."""
         found = self.paired(size, bits, method, key, OURS)
         return "" if found is None else f"{found[0]:+.4f} ± {found[1]:.4f}"
+
+
+def _listed(seeds: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(seeds)))
 
 
 def _verdicts(cells: _Cells, sizes: Sequence[str]) -> Table:
