@@ -35,6 +35,15 @@ def device_of(x: Array) -> Any:
     return compat.device(x)
 
 
+def is_torch(x: Array) -> bool:
+    return not is_numpy(x) and compat.is_torch_array(x)
+
+
+def on_accelerator(x: Array) -> bool:
+    """Whether something else than the CPU works on `x`."""
+    return not is_numpy(x) and (compat.is_cupy_array(x) or "cpu" not in str(device_of(x)).lower())
+
+
 def to_numpy(x: Array) -> Host:
     """A host copy (or view, where that is possible) of `x`."""
     if isinstance(x, np.ndarray):

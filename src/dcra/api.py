@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy
+from dcra._array import Array, Host, from_numpy, is_numpy, on_accelerator, to_numpy
 from dcra._kernels import loading
 from dcra.compiled import compile_problem
 from dcra.driver import run
@@ -146,16 +147,21 @@ def solve(
     if not isinstance(problem, Problem):
         raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
     label, make_plan = resolve(method)
+    like = problem.like
+    if label == "auto" and not is_numpy(like):
+        from dcra.device_auto import placed
+
+        problem = placed(problem)
     limits = Limits(
         time_limit=_positive("time_limit", time_limit),
         starts=_count("starts", starts),
         target=_target(target),
         callback=_callable(callback),
-        n_jobs=_count("n_jobs", n_jobs) or default_jobs(),
+        n_jobs=1 if on_accelerator(problem.like) else _count("n_jobs", n_jobs) or default_jobs(),
         clock=clock,
     )
     points = _points(problem, x0)
-    family, wanted = problem.loops, not (label == "auto" and trivial(problem))
+    family, wanted = problem.loops, is_numpy(problem.like) and not (label == "auto" and trivial(problem))
     loops = wanted and loading.affordable(time_limit, family)
     if wanted and not loops:
         after_short_call(family)
@@ -172,12 +178,14 @@ def solve(
         search = ConstrainedSearch(compiled, limits, chosen, begun, given)
         plan = constrained_plan(search, label, make_plan)
     search.compile_seconds = compile_seconds
-    if not progress:
-        return run(search, plan, label)
-    from dcra.display import live
+    if progress:
+        from dcra.display import live
 
-    with live(search) as on_tick:
-        return run(search, plan, label, on_tick)
+        with live(search) as on_tick:
+            result = run(search, plan, label, on_tick)
+    else:
+        result = run(search, plan, label)
+    return result if problem.like is like else replace(result, x=from_numpy(result.x, like))
 
 
 def minimize_batch(
@@ -251,7 +259,7 @@ def _points(problem: Problem, x0: Any) -> Host | None:
     if x0 is None:
         return None
     point = problem.check_point("x0", x0.x if isinstance(x0, Result) else x0)
-    return np.atleast_2d(np.asarray(point))
+    return np.atleast_2d(to_numpy(point))
 
 
 def _positive(name: str, value: Any) -> float | None:

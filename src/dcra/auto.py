@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcra import gram, quadratic_auto
-from dcra._array import from_numpy, to_numpy
+from dcra._array import from_numpy, on_accelerator, to_numpy
 from dcra._kernels import loading
 from dcra.compiled import Compiled
 from dcra.engines.base import State
@@ -69,6 +69,10 @@ def search_plan(compiled: Compiled, seconds_left: float | None) -> Plan:
     copy = COPY_SECONDS * compiled.work_per_pass
     if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
         return Portfolio(compiled)
+    if compiled.has_columns and on_accelerator(compiled.like):
+        from dcra.device_auto import Rounds
+
+        return Rounds(compiled)
     from dcra.engines import recipes
 
     return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())

@@ -17,6 +17,7 @@ from dcra.engines.block import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
 from dcra.enumeration import spins_of
 from dcra.lockstep import Many, Stop, solve_loops
+from dcra.polish.neighbours import Neighbours
 from dcra.problem import DOMAINS, Problem
 from dcra.result import Result, Status
 from dcra.schedule import natural_units
@@ -62,7 +63,7 @@ def solve_arrays(many: Many, seed: int, starts: int, stop: Stop) -> Host:
         best = None
         for attempt in range(starts):
             start = Starts(seed, lo + attempt * k, B.shape[0])
-            S, values = _descend(compiled, *_sweep(compiled, B, delta, start), B)
+            S, values = _descend(compiled, _sweep(compiled, B, delta, start), B)
             if best is None:
                 answers[lo : lo + CHUNK], best = S, values
             else:
@@ -141,7 +142,7 @@ def _typical(many: Many) -> Compiled:
     return replace(many.compiled, pieces=(replace(piece, b=b),))
 
 
-def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> tuple[Array, Array]:
+def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> Array:
     blocks = blocks_of(compiled)
     rng = np.random.default_rng((starts.seed, starts.first, 1))
     X = from_numpy(initial_points(compiled, starts), compiled.like)
@@ -151,39 +152,22 @@ def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> tuple[Ar
         X, Z = sweep(compiled, blocks, rng.permutation(len(blocks)), X, Z, rho, delta, 0.5)
         rho = steered(rho, X, (s + 1) / SWEEPS)
     xp = namespace(X)
-    S = xp.where(X >= 0, xp.ones_like(X), -xp.ones_like(X))
-    return S, _residual(compiled, S, B)
+    return xp.where(X >= 0, xp.ones_like(X), -xp.ones_like(X))
 
 
-def _descend(compiled: Compiled, S: Array, Z: Array, B: Array) -> tuple[Host, Host]:
+def _descend(compiled: Compiled, S: Array, B: Array) -> tuple[Host, Host]:
     """Flip the best variable of every row until none improves; spins and values."""
     xp = namespace(S)
-    spins = to_numpy(S).copy()
-    values = to_numpy(compiled.smoothed(Z, 0.0) + compiled.linear(S)).astype(np.float64)
+    neighbours, spins = Neighbours(compiled), to_numpy(S).copy()
     active = np.arange(len(spins))
-    for _ in range(10 * compiled.n):
-        S = from_numpy(spins[active], compiled.like)
-        Z = _residual(compiled, S, B[xp.asarray(active)])
-        trials = np.empty((active.size, compiled.n))
-        for block in blocks_of(compiled):
-            width = block.hi - block.lo
-            columns = block.operators[0].apply(from_numpy(np.eye(width), compiled.like))
-            moved = Z[:, None, :] - 2 * S[:, block.lo : block.hi, None] * columns[None, :, :]
-            trials[:, block.lo : block.hi] = to_numpy(compiled.smoothed(moved, 0.0))
-        linear = to_numpy(compiled.linear(S)) if compiled.c is not None else np.zeros(active.size)
-        trials += linear[:, None]
-        if compiled.c is not None:
-            trials -= 2 * to_numpy(compiled.c) * spins[active]
-        j = np.argmin(trials, axis=1)
-        found = trials[np.arange(active.size), j]
-        better = found < values[active] - 1e-12 * np.abs(values[active])
-        chosen = active[better]
-        spins[chosen, j[better]] *= -1
-        values[chosen] = found[better]
-        active = chosen
-        if active.size == 0:
-            break
-    return spins, values
+    while active.size:
+        Z = _residual(compiled, from_numpy(spins[active], compiled.like), B[xp.asarray(active)])
+        best = neighbours.best(spins[active], Z)
+        active, flipped = active[best.gain > 0], best.variable[best.gain > 0]
+        spins[active, flipped] *= -1
+    S = from_numpy(spins, compiled.like)
+    values = compiled.smoothed(_residual(compiled, S, B), 0.0) + compiled.linear(S)
+    return spins, to_numpy(values).astype(np.float64)
 
 
 def _residual(compiled: Compiled, X: Array, B: Array) -> Array:

@@ -171,6 +171,20 @@ class Problem:
             )
         return host if is_numpy(self.like) else xp.asarray(host, device=device_of(self.like))
 
+    def on_host(self) -> Problem:
+        """The same problem in NumPy arrays; A is shared where the memory is the same."""
+        if is_numpy(self.like):
+            return self
+        terms = [Term(t.loss, to_numpy(t.operator.A), to_numpy(t.b), _on_host(t.weight)) for t in self.terms]
+        return Problem(
+            terms,
+            linear=None if self.linear is None else to_numpy(self.linear),
+            quadratic=None if self.quadratic is None else to_numpy(self.quadratic.operator.A),
+            constant=self.constant,
+            domain=self.domain,
+            constraints=() if self.constraints is None else self.constraints.stated(),
+        )
+
     def to_spin(self) -> Problem:
         """The same problem over {-1,1}^n, by x = (s + 1)/2."""
         if self.domain == "spin":
@@ -247,6 +261,10 @@ def _library(operator: Operator) -> str:
     """Name of A's array library; sparse matrices and LinearOperators are NumPy's."""
     name = str(namespace(operator.A).__name__) if isinstance(operator, DenseMatrix) else "numpy"
     return name.rpartition(".")[2]
+
+
+def _on_host(weight: float | Array) -> float | Host:
+    return weight if isinstance(weight, float) else to_numpy(weight)
 
 
 def _move(x: Host, like: Array) -> Array:

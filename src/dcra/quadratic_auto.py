@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra._array import Host
+from dcra._array import Host, on_accelerator
 from dcra._kernels import loading
 from dcra._kernels.store import Sparse
 from dcra.compiled import Compiled
@@ -52,6 +52,10 @@ def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
         return Exhaust()
     if compiled.tabulated:
         return Annealing(compiled)
+    if compiled.has_columns and on_accelerator(compiled.like):
+        from dcra.device_auto import Rounds
+
+        return Rounds(compiled)
     from dcra.engines import recipes
 
     return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())

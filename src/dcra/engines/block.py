@@ -78,6 +78,27 @@ def squared_norm(operator: Operator) -> float:
     return float(np.linalg.eigvalsh(gram.astype(np.float64))[-1])
 
 
+def step(
+    compiled: Compiled, block: Block, X: Array, Z: Array, rho: Array | float, delta: Smoothing, kappa: float
+) -> tuple[Array, Array]:
+    """New columns of X (k, n) for one block, and the residuals (k, r) that follow from them."""
+    xp = namespace(X)
+    old = X[:, block.lo : block.hi]
+    G = -2 * rho * old if compiled.c is None else compiled.c[block.lo : block.hi] - 2 * rho * old
+    if block.couplings is not None:
+        G = G + 2 * block.couplings.fields(X)
+    Y = compiled.slopes(Z, delta)
+    for piece, operator in zip(compiled.pieces, block.operators, strict=True):
+        G = G + operator.adjoint(Y[:, piece.where])
+    L = kappa * block.curvature(compiled, delta)
+    new = xp.clip(old - G / L, -1.0, 1.0) if L > 0 else xp.where(G == 0, old, -xp.sign(G))
+    move = new - old
+    parts = [operator.apply(move) for operator in block.operators]
+    if parts:
+        Z = Z + (parts[0] if len(parts) == 1 else xp.concat(parts, axis=-1))
+    return new, Z
+
+
 def sweep(
     compiled: Compiled,
     blocks: list[Block],
@@ -89,24 +110,9 @@ def sweep(
     kappa: float,
 ) -> tuple[Array, Array]:
     """One pass over all blocks for X (k, n) with residuals Z (k, r); kappa >= 1/2 makes it a descent."""
-    xp = namespace(X)
     for q in order:
-        block = blocks[q]
-        lo, hi = block.lo, block.hi
-        old = X[:, lo:hi]
-        G = -2 * rho * old if compiled.c is None else compiled.c[lo:hi] - 2 * rho * old
-        if block.couplings is not None:
-            G = G + 2 * block.couplings.fields(X)
-        Y = compiled.slopes(Z, delta)
-        for piece, operator in zip(compiled.pieces, block.operators, strict=True):
-            G = G + operator.adjoint(Y[:, piece.where])
-        L = kappa * block.curvature(compiled, delta)
-        new = xp.clip(old - G / L, -1.0, 1.0) if L > 0 else xp.where(G == 0, old, -xp.sign(G))
-        move = new - old
-        parts = [operator.apply(move) for operator in block.operators]
-        if parts:
-            Z = Z + (parts[0] if len(parts) == 1 else xp.concat(parts, axis=-1))
-        X = set_columns(X, lo, hi, new)
+        new, Z = step(compiled, blocks[q], X, Z, rho, delta, kappa)
+        X = set_columns(X, blocks[q].lo, blocks[q].hi, new)
     return X, Z
 
 

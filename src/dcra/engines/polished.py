@@ -42,8 +42,12 @@ class PolishedState(State):
             return
         self.first.advance(work)
         if self.first.done:
-            points = replace(self.starts, points=self.first.candidates())
-            self.second = self.engine.second.start(self.compiled, points)
+            starts = self.polished_from(self.first.candidates())
+            self.second = self.engine.second.start(self.compiled, starts)
+
+    def polished_from(self, spins: Host) -> Starts:
+        """The starts of `second`, where `first` ended at `spins`."""
+        return replace(self.starts, points=spins)
 
     @property
     def done(self) -> bool:

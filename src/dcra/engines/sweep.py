@@ -11,13 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, to_numpy
+from dcra._array import Host, from_numpy, to_numpy
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense, Model
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Starts, State
 from dcra.engines.block import WIDTH, blocks_of, convexity, first_penalty, steered
-from dcra.engines.block import sweep as sweep_blocks
+from dcra.engines.runners import runner_for
 from dcra.pieces import Smoothing
 from dcra.schedule import natural_units
 
@@ -106,36 +106,27 @@ class BlockState(State):
     """All starts together, one block of columns at a time."""
 
     def __init__(self, engine: Sweep, compiled: Compiled, starts: Starts) -> None:
-        self.engine, self.compiled = engine, compiled
-        self.blocks = blocks_of(compiled, engine.block or WIDTH)
-        self.X: Array = from_numpy(initial_points(compiled, starts), compiled.like)
-        self.Z: Array = compiled.residual(self.X)
+        self.engine = engine
+        blocks, delta = blocks_of(compiled, engine.block or WIDTH), _number(engine.smoothing)
+        X = from_numpy(initial_points(compiled, starts), compiled.like)
+        self.runner = runner_for(compiled, blocks, X, delta, engine.kappa)
+        self.cost = 2 * compiled.work_per_pass * starts.count
         self.rng = np.random.default_rng((starts.seed, starts.first, 1))
-        self.rho = first_penalty(compiled, self.blocks, _number(engine.smoothing), starts.count)
+        self.n_blocks, self.count = len(blocks), starts.count
+        self.rho = first_penalty(compiled, blocks, delta, starts.count)
         self.convexity = convexity(compiled)
         self.done_sweeps = 0
 
     def advance(self, work: int) -> None:
-        engine = self.engine
-        cost = 2 * self.compiled.work_per_pass * self.X.shape[0]
-        for _ in range(max(1, work // cost)):
+        for _ in range(max(1, work // self.cost)):
             if self.done:
                 return
-            order = self.rng.permutation(len(self.blocks))
             if self.done_sweeps % REFRESH == REFRESH - 1:
-                self.Z = self.compiled.residual(self.X)
-            self.X, self.Z = sweep_blocks(
-                self.compiled,
-                self.blocks,
-                order,
-                self.X,
-                self.Z,
-                self.rho - self.convexity,
-                _number(engine.smoothing),
-                engine.kappa,
-            )
+                self.runner.refresh()
+            self.runner.sweep(self.rng.permutation(self.n_blocks), self.rho - self.convexity)
             self.done_sweeps += 1
-            self.rho = steered(self.rho, self.X, self.done_sweeps / engine.sweeps)
+            self.rho = steered(self.rho, self.runner.X, self.done_sweeps / self.engine.sweeps)
+        to_numpy(self.rho[:1, :])  # an accelerator has only been told what to do: let the clock see it done
 
     @property
     def done(self) -> bool:
@@ -143,10 +134,10 @@ class BlockState(State):
 
     @property
     def steps(self) -> int:
-        return self.done_sweeps * int(self.X.shape[0])
+        return self.done_sweeps * self.count
 
     def candidates(self) -> Host:
-        return np.where(to_numpy(self.X) >= 0, 1.0, -1.0)
+        return np.where(to_numpy(self.runner.X) >= 0, 1.0, -1.0)
 
 
 class CoordinateState(State):

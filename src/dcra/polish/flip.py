@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import Array, Host, device_of, from_numpy, namespace, to_numpy
+from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra.compiled import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.engines.block import WIDTH, blocks_of
+from dcra.polish.neighbours import Neighbours
 from dcra.polish.points import PointState, initial_spins
 
 PATIENCE = 16
@@ -30,7 +30,7 @@ class Flip(Engine):
             return FieldFlipState(compiled, starts)
         if compiled.tabulated:
             return FlipState(compiled, starts)
-        return ArrayFlipState(compiled, starts)
+        return (ArrayFlipState if compiled.has_columns else ProductFlipState)(compiled, starts)
 
 
 class FlipState(PointState):
@@ -56,30 +56,29 @@ class FlipState(PointState):
 
 
 class ArrayFlipState(State):
-    """Best improvement, for any loss and library: all flips of a point are evaluated together."""
+    """Best improvement of all points at once, for any loss and library."""
 
     def __init__(self, compiled: Compiled, starts: Starts) -> None:
         self.compiled = compiled
         self.out = initial_spins(compiled, starts)
-        self.active = list(range(starts.count))
+        self.active = np.arange(len(self.out))
+        self.neighbours = Neighbours(compiled)
         self._steps = 0
-        self.evaluator = _AllFlips(compiled) if compiled.has_columns else _LikelyFlips(compiled)
 
     def advance(self, work: int) -> None:
-        for _ in range(max(1, work // (2 * self.compiled.work_per_pass))):
+        for _ in range(max(1, work // (2 * self.compiled.work_per_pass * len(self.out)))):
             if self.done:
                 return
-            i = self.active[0]
-            j = self.evaluator.improving(self.out[i])
-            self._steps += 1
-            if j < 0:
-                self.active.pop(0)
-            else:
-                self.out[i, j] *= -1
+            spins = self.out[self.active]
+            Z = self.compiled.residual(from_numpy(spins, self.compiled.like))
+            best = self.neighbours.best(spins, Z)
+            self._steps += self.active.size
+            self.active, flipped = self.active[best.gain > 0], best.variable[best.gain > 0]
+            self.out[self.active, flipped] *= -1
 
     @property
     def done(self) -> bool:
-        return not self.active
+        return self.active.size == 0
 
     @property
     def steps(self) -> int:
@@ -89,45 +88,39 @@ class ArrayFlipState(State):
         return self.out
 
 
-class _AllFlips:
-    """The best flip of a point, from the values of all its neighbours, a block of columns at a time."""
+class ProductFlipState(State):
+    """One point after another, where A has products only: flips that the gradient promises most."""
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Compiled, starts: Starts) -> None:
         self.compiled = compiled
-        self.blocks = blocks_of(compiled, WIDTH)
+        self.out = initial_spins(compiled, starts)
+        self.current = 0
+        self._steps = 0
 
-    def improving(self, spins: Host) -> int:
-        compiled = self.compiled
-        s = from_numpy(spins, compiled.like)
-        z = compiled.residual(s)
-        now = float(compiled.smoothed(z, 0.0)) if compiled.pieces else 0.0
-        gains = np.empty(compiled.n)
-        for block in self.blocks:
-            columns = [
-                operator.apply(_identity(block.hi - block.lo, s)) for operator in block.operators
-            ]  # rows are columns of A
-            x = s[block.lo : block.hi]
-            if columns:
-                stacked = columns[0] if len(columns) == 1 else namespace(s).concat(columns, axis=-1)
-                values = compiled.smoothed(z - 2 * x[:, None] * stacked, 0.0)
-                gains[block.lo : block.hi] = now - to_numpy(values)
+    def advance(self, work: int) -> None:
+        for _ in range(max(1, work // (2 * self.compiled.work_per_pass))):
+            if self.done:
+                return
+            spins = self.out[self.current]
+            j = self._improving(spins)
+            self._steps += 1
+            if j < 0:
+                self.current += 1
             else:
-                gains[block.lo : block.hi] = 0.0
-        if compiled.c is not None:
-            gains += 2 * to_numpy(compiled.c) * spins
-        if compiled.quadratic is not None:
-            gains += 4 * to_numpy(compiled.quadratic.apply(s)) * spins
-        j = int(np.argmax(gains))
-        return j if gains[j] > 1e-12 * abs(now) + 1e-300 else -1
+                spins[j] *= -1
 
+    @property
+    def done(self) -> bool:
+        return self.current >= len(self.out)
 
-class _LikelyFlips:
-    """The first improving flip among those the gradient promises most: products with A only."""
+    @property
+    def steps(self) -> int:
+        return self._steps
 
-    def __init__(self, compiled: Compiled) -> None:
-        self.compiled = compiled
+    def candidates(self) -> Host:
+        return self.out
 
-    def improving(self, spins: Host) -> int:
+    def _improving(self, spins: Host) -> int:
         compiled = self.compiled
         s = from_numpy(spins, compiled.like)
         z = compiled.residual(s)
@@ -148,7 +141,3 @@ class _LikelyFlips:
         compiled = self.compiled
         value = compiled.smoothed(compiled.residual(S), 0.0) + compiled.linear(S)
         return value if compiled.quadratic is None else value + compiled.quadratic.value(S)
-
-
-def _identity(size: int, like: Array) -> Array:
-    return namespace(like).eye(size, dtype=like.dtype, device=device_of(like))

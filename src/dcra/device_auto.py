@@ -1,0 +1,111 @@
+"""Method "auto" on an accelerator: a hundred starts at once, in sweeps that grow longer.
+
+A kernel there takes as long for one start as for a hundred, so that all of them are swept together, in wide
+blocks; the best few go on to flips. Every round has twice the sweeps of the one before, as far as the time
+allows, and takes its scales from the best answer so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dcra._array import Host, from_numpy, is_numpy, on_accelerator, to_numpy
+from dcra.compiled import Compiled, compile_problem
+from dcra.engines.base import Starts
+from dcra.engines.polished import Polished, PolishedState
+from dcra.engines.sweep import Sweep
+from dcra.plans import Outcome, Task, next_starts
+from dcra.polish.flip import Flip
+from dcra.problem import Problem
+from dcra.schedule import Units, natural_units, units_at
+from dcra.search import Search
+
+STARTS, MOST_NUMBERS = 128, 1 << 28
+"""Starts of a round, and what their points and residuals may come to."""
+
+WIDTH = 256
+"""Columns of a block."""
+
+FIRST_SWEEPS, LEAST_SWEEPS, SWEEPS_PER_START = 100, 20, 1000
+"""Of the first round and of the last, at least, of a timed search; of all where starts are counted."""
+
+FITTING = 0.8
+"""Share of the time left that a round may take."""
+
+FLIPPED_ENTRIES, MOST_FLIPPED = 400_000_000, 16
+"""Of the starts of a round the best are flipped: as many as have this many neighbours, in entries of A."""
+
+
+HOST_ENTRIES = 1 << 16
+"""Entries of A up to which the compiled loops of the CPU find more than an accelerator in the same time."""
+
+
+def placed(problem: Problem) -> Problem:
+    """The problem as "auto" searches it: on the host if A is there or small and the loops know its losses."""
+    if is_numpy(problem.like) or (on_accelerator(problem.like) and problem.entries > HOST_ENTRIES):
+        return problem
+    host = problem.on_host()
+    return host if compile_problem(host).tabulated else problem
+
+
+class Rounds:
+    """Rounds of starts, each with more sweeps than the one before."""
+
+    exact = False
+    alone = False
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.units: Units = natural_units(compiled)
+        self.sweeps = FIRST_SWEEPS
+        self.pace = 0.0  # seconds per sweep of a round
+
+    def next(self, search: Search) -> Task | None:
+        fitting = MOST_NUMBERS // (self.compiled.n + self.compiled.n_rows)
+        count = int(min(max(1, fitting), STARTS, search.starts_left))
+        sweeps = self._sweeps(search)
+        if count <= 0 or sweeps < LEAST_SWEEPS:
+            return None
+        kept = int(np.clip(FLIPPED_ENTRIES // self.compiled.work_per_pass, 1, MOST_FLIPPED))
+        engine = BestPolished(Sweep(sweeps, self.units.delta, block=WIDTH), Flip(), kept)
+        return Task(engine, next_starts(search, count))
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        assert isinstance(task.engine, BestPolished)
+        self.pace = outcome.seconds / task.engine.sweeps
+        if fun <= search.fun:
+            z = self.compiled.residual(from_numpy(outcome.spins, self.compiled.like))
+            self.units = units_at(self.compiled, to_numpy(z))
+
+    def _sweeps(self, search: Search) -> int:
+        if search.limits.time_limit is None:
+            return SWEEPS_PER_START
+        sweeps = self.sweeps
+        self.sweeps *= 2
+        return sweeps if self.pace == 0 else int(min(sweeps, FITTING * search.seconds_left / self.pace))
+
+
+@dataclass(frozen=True)
+class BestPolished(Polished):
+    """`first`, then `second` from the `kept` best of its answers."""
+
+    kept: int = 1
+    name: ClassVar[str] = "best-polished"
+
+    @property
+    def sweeps(self) -> int:
+        assert isinstance(self.first, Sweep)
+        return self.first.sweeps
+
+    def start(self, compiled: Compiled, starts: Starts) -> PolishedState:
+        return BestPolishedState(self, compiled, starts)
+
+
+class BestPolishedState(PolishedState):
+    def polished_from(self, spins: Host) -> Starts:
+        assert isinstance(self.engine, BestPolished)
+        best = np.argsort(self.compiled.judged(spins), kind="stable")[: self.engine.kept]
+        return replace(self.starts, count=len(best), points=spins[best])
