@@ -28,8 +28,11 @@ FIRST_GRANT = 64
 SHORTEST = 2e-3
 """Seconds below which a descent of a timed search would be mostly overhead."""
 
-FULL_SHARE = 1 / 8
-"""Share of a timed search that one descent may take."""
+FULL_SHARE, LONGEST = 1 / 8, 1 / 3
+"""Shares of a timed search's work, and of its time, that one descent may take."""
+
+ENOUGH = 12_000
+"""Passes over A beyond which new descents find more than longer ones."""
 
 PASSES_PER_START = 400
 """Passes over A granted to each descent when starts are counted instead of seconds."""
@@ -136,9 +139,10 @@ class Portfolio:
         limit = search.limits.time_limit
         if limit is None:
             return float(PASSES_PER_START * self.compiled.work_per_pass)
-        full = FULL_SHARE * self.speed * limit * search.limits.n_jobs
+        full = min(FULL_SHARE * search.limits.n_jobs, LONGEST) * self.speed * limit
         left = self.speed * max(search.seconds_left, 0.0)
-        grant = min(max(self.grant, self.speed * SHORTEST), full, left)
+        enough = float(ENOUGH * self.compiled.work_per_pass)
+        grant = min(max(self.grant, self.speed * SHORTEST), enough, full, left)
         self.grant *= 2
         return grant
 

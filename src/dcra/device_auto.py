@@ -39,8 +39,8 @@ FLIPPED_ENTRIES, MOST_FLIPPED = 400_000_000, 16
 """Of the starts of a round the best are flipped: as many as have this many neighbours, in entries of A."""
 
 
-HOST_ENTRIES = 1 << 16
-"""Entries of A up to which the compiled loops of the CPU find more than an accelerator in the same time."""
+HOST_ENTRIES = 1_000_000
+"""Entries of A up to which the compiled loops of the CPU find as much as an accelerator in the same time."""
 
 
 def placed(problem: Problem) -> Problem:
