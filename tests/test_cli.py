@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import dcra
 from dcra import api
 from dcra.cli import run
+from dcra.cli.errors import bad_input
 from dcra.cli.outputs import WRITERS
 from dcra.cli.warmup import COUPLED, LARGE, ROWS, applications, matrix
 from dcra.compiled import compile_problem
@@ -334,3 +336,10 @@ def test_demo_is_interrupted(capsys, monkeypatch):
 
     monkeypatch.setattr(demo, "minimize", minimize)
     assert outcome(capsys, "demo")[0] == 130
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_one_line(capsys):
+    with bad_input():
+        warnings.warn("mind the gap", RuntimeWarning, stacklevel=1)
+    assert capsys.readouterr().err == "Warning: mind the gap\n"

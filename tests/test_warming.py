@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections import defaultdict
 
 import pytest
@@ -39,6 +41,20 @@ def test_the_second_short_call_loads_its_own_loops_once(threads, family):
     assert arguments == (family,)
     target(*arguments)
     assert loading.loaded(family)
+
+
+@pytest.mark.parametrize("family", ["losses", "couplings", "clauses"])
+def test_warming_needs_the_loops(family):
+    """In a process of its own: a problem that is solved at a glance would warm nothing."""
+    script = (
+        "from importlib import import_module\n"
+        "from dcra import warming\n"
+        "from dcra._kernels.loading import MODULES\n"
+        f"warming._warm({family!r})\n"
+        f"loops = vars(import_module(MODULES[{family!r}])).values()\n"
+        "assert any(getattr(loop, 'signatures', None) for loop in loops)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_loops_that_are_not_compiled_are_named_once(threads, monkeypatch, recwarn):

@@ -40,14 +40,15 @@ def _warm(family: str) -> None:
     from dcra.problem import Problem
 
     options: dict[str, Any] = {"starts": 1, "seed": 0, "n_jobs": 1}
+    rng = np.random.default_rng(0)  # something that is not solved at a glance
     try:
         if family == "clauses":
             from dcra.apps import maxsat
 
-            maxsat.solve([[v, v + 1] for v in range(1, 40)], **options)
+            maxsat.solve(maxsat.random_clauses(40, 400, 2, seed=0), **options)
         elif family == "couplings":
-            solve(Problem(quadratic=np.eye(48, k=1) + np.eye(48, k=-1)), **options)
+            solve(Problem(quadratic=rng.standard_normal((48, 48))), **options)
         else:
-            minimize(np.eye(30, 48), np.ones(30), **options)
+            minimize(rng.standard_normal((30, 48)), np.ones(30), **options)
     finally:
         loading.behind.clear()

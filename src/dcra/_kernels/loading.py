@@ -21,7 +21,7 @@ MODULES = {
 """Families of loops, and the module that tells that one is loaded."""
 
 IMPORT_SECONDS = {"losses": 0.8, "couplings": 0.55, "swaps": 0.6, "clauses": 0.5}
-COMPILE_SECONDS = 16.0
+COMPILE_SECONDS = {"losses": 14.0, "couplings": 5.0, "swaps": 6.0, "clauses": 4.5}
 SHARE = 0.8
 """Share of the time that loading may take: what the loops find in the rest, array code does not in all."""
 
@@ -45,7 +45,8 @@ def affordable(seconds_left: float | None, family: str = "losses") -> bool:
         return False
     if seconds_left is None or loaded(family):
         return True
-    return (IMPORT_SECONDS[family] if cached(family) else COMPILE_SECONDS) <= SHARE * seconds_left
+    needed = IMPORT_SECONDS if cached(family) else COMPILE_SECONDS
+    return needed[family] <= SHARE * seconds_left
 
 
 def cached(family: str = "losses") -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,8 +17,10 @@ class BadInput(click.ClickException):
 
 @contextmanager
 def bad_input() -> Iterator[None]:
-    """What the library refuses is bad input."""
+    """What the library refuses is bad input; what it warns of is a line on stderr."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: click.echo(f"Warning: {message}", err=True)
+            yield
     except (ValueError, TypeError, ImportError) as error:
         raise BadInput(str(error)) from error
