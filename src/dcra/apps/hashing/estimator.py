@@ -43,9 +43,9 @@ class SupervisedHashing(LinearHash):
     threshold : float
         Where loss "huber" turns from squares to absolute values.
     delta : float, optional
-        Weight of |W|^2 / 2, positive. The default n r/d, for targets of d numbers, is just below the largest
-        at which words of d classes are still fitted exactly: the more it is, the more codes must be as far
-        apart as their targets are. The paper's figures have 1.
+        Weight of |W|^2 / 2, positive. The default for labels is n r/d, for targets of d numbers: just below
+        the largest at which words of d classes are still fitted exactly. The more it is, the more codes must
+        be as far apart as their targets are. The default for features, which have any scale, is 1.
     nu : float
         Weight of the tie between codes and hash function. At 0 samples with equal labels get equal codes.
     target : {"relevance", "labels", "features"}
@@ -157,9 +157,8 @@ class SupervisedHashing(LinearHash):
 
     def _learn(self, features: Features, table: Table | None, seed: int) -> None:
         targets = self._targets(features, table)
-        delta = targets.n * self.n_bits / targets.d if self.delta is None else float(self.delta)
         x_step = XStep(self._loss(), float(self.nu), self.solver, seed, self._jobs)
-        model = Model(targets, features, x_step, delta, float(self.ridge), self.fit_intercept)
+        model = Model(targets, features, x_step, self._delta(targets), float(self.ridge), self.fit_intercept)
         W = None
         if self.start == "random":
             X = random_codes(features.rows.n, self.n_bits, seed)
@@ -178,6 +177,11 @@ class SupervisedHashing(LinearHash):
         if table is None:
             return features.rows
         return table if self.target == "labels" else relevance_table(table)
+
+    def _delta(self, targets: Targets) -> float:
+        if self.delta is not None:
+            return float(self.delta)
+        return targets.n * self.n_bits / targets.d if isinstance(targets, Table) else 1.0
 
     def _loss(self) -> Loss:
         if self.loss == "huber":
