@@ -22,15 +22,16 @@ class Chunks:
     X : dask.array.Array
     n_jobs : int
     room : int
-        Bytes that chunks made in advance may take.
+        Bytes that chunks may take, if two of them do not take more.
     """
 
     def __init__(self, X: Any, n_jobs: int, room: int) -> None:
         self.X, self.shape = X.rechunk({1: -1}), X.shape
         self.starts = np.concatenate([[0], np.cumsum(X.chunks[0])])
-        largest = max(X.chunks[0]) * X.shape[1] * X.dtype.itemsize
-        self.ahead = min(n_jobs, room // max(1, largest))
-        self.n_held = n_jobs + 1 + self.ahead
+        fitting = room // max(1, max(X.chunks[0]) * X.shape[1] * X.dtype.itemsize)
+        self.ahead = min(n_jobs, fitting)
+        # readers may stand on both sides of a border between two chunks
+        self.n_held = max(2, min(n_jobs + 1 + self.ahead, fitting))
         self._pool, self._lock = ThreadPoolExecutor(n_jobs), Lock()
         self._held: dict[int, Future[Host]] = {}
 
