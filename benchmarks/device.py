@@ -14,7 +14,7 @@ from importlib.util import find_spec
 import numpy as np
 
 import dcra
-from dcra import device_auto
+from dcra import placement
 
 
 def instance(r: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--seconds", default="1,4")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    device_auto.HOST_ENTRIES = 0  # CUDA means CUDA, however small A is
+    placement.HOST_ENTRIES = 0  # CUDA means CUDA, however small A is
     for size in options.sizes.split(","):
         r, n = map(int, size.split("x"))
         for name, there in places().items():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse.linalg import aslinearoperator
 
 import dcra
-from dcra import api, auto, device_auto, quadratic_auto
+from dcra import api, array_auto, operators, placement
 from dcra._array import from_numpy, on_accelerator, to_numpy
 from dcra.compiled import compile_problem
 from dcra.engines.base import Starts
@@ -29,9 +30,9 @@ def torch_on(device):
 @pytest.fixture
 def pretend(monkeypatch):
     """Any array that is not NumPy's passes for one on an accelerator."""
-    for module in (api, auto, quadratic_auto):
+    for module in (api, array_auto, placement):
         monkeypatch.setattr(module, "on_accelerator", lambda x: not isinstance(x, np.ndarray))
-    monkeypatch.setattr(device_auto, "placed", lambda problem: problem)
+    monkeypatch.setattr(placement, "HOST_ENTRIES", 0)
 
 
 def data(rng, r=20, n=30):
@@ -65,8 +66,8 @@ def test_losses_without_loops_stay_where_they_are(rng):
     there = torch_on("cpu")
     A, b = data(rng)
     problem = dcra.Problem([dcra.Term("linf", there(A), there(b))])
-    assert device_auto.placed(problem) is problem
-    assert device_auto.placed(dcra.Problem([dcra.Term("l1", there(A), there(b))])) is not problem
+    assert placement.placed(problem) is problem
+    assert placement.placed(dcra.Problem([dcra.Term("l1", there(A), there(b))])) is not problem
 
 
 @pytest.mark.parametrize("limits", [{"starts": 40}, {"time_limit": 2.0}])
@@ -91,7 +92,7 @@ def test_rounds_with_couplings(rng, pretend):
 def test_only_the_best_are_polished(rng):
     A, b = data(rng)
     compiled = compile_problem(dcra.Problem([dcra.Term("l1", A, b)]), loops=False)
-    engine = device_auto.BestPolished(Sweep(30, block=8), Flip(), 3)
+    engine = array_auto.BestPolished(Sweep(30, block=8), Flip(), 3)
     state = engine.start(compiled, Starts(0, 0, 12))
     while state.second is None:
         state.advance(1 << 40)
@@ -145,10 +146,33 @@ def test_cuda_in_cuda_out(rng, dtype, monkeypatch):
     A, b = (array.astype(dtype) for array in data(rng))
     best = dcra.minimize(A, b, starts=20, seed=0).fun
     for entries in (0, 10**6):
-        monkeypatch.setattr(device_auto, "HOST_ENTRIES", entries)
+        monkeypatch.setattr(placement, "HOST_ENTRIES", entries)
         result = dcra.minimize(there(A), there(b), time_limit=5.0, seed=0)
         assert result.x.is_cuda
         assert result.x.dtype == there(A).dtype
         assert result.fun < 1.2 * best
     batch = dcra.minimize_batch(there(A), there(rng.standard_normal((20, 40))), seed=0)
     assert batch.x.is_cuda
+
+
+def test_batches_on_the_cpu_are_searched_by_the_same_loops(rng):
+    there = torch_on("cpu")
+    A, B = rng.standard_normal((20, 30)), rng.standard_normal((20, 5))
+    ours, theirs = dcra.minimize_batch(A, B, seed=0), dcra.minimize_batch(there(A), there(B), seed=0)
+    assert type(theirs.x) is type(there(A))
+    np.testing.assert_array_equal(to_numpy(theirs.x), ours.x)
+
+
+def test_batches_with_products_only(rng, monkeypatch):
+    A, B = rng.standard_normal((12, 20)), rng.standard_normal((12, 3))
+    exact = dcra.minimize_batch(A, B, seed=0)
+    monkeypatch.setattr(operators, "MATERIALIZE_ENTRIES", 0)
+    products = dcra.minimize_batch(aslinearoperator(A), B, seed=0)
+    assert np.all(products.fun < 2 * exact.fun)
+
+
+def test_wrong_numbers_of_jobs_are_refused_everywhere(rng, pretend):
+    there = torch_on("cpu")
+    A, b = data(rng)
+    with pytest.raises(ValueError, match="`n_jobs` must be at least 1; got 0"):
+        dcra.minimize(there(A), there(b), n_jobs=0)

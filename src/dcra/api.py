@@ -20,6 +20,7 @@ from dcra.engines.base import Engine
 from dcra.enumeration import trivial
 from dcra.losses import Loss
 from dcra.methods import resolve
+from dcra.placement import placed
 from dcra.problem import Problem
 from dcra.result import BatchResult, Progress, Result, Status
 from dcra.search import Limits, Search
@@ -147,17 +148,14 @@ def solve(
     if not isinstance(problem, Problem):
         raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
     label, make_plan = resolve(method)
-    like = problem.like
-    if label == "auto" and not is_numpy(like):
-        from dcra.device_auto import placed
-
-        problem = placed(problem)
+    jobs, like = _count("n_jobs", n_jobs) or default_jobs(), problem.like
+    problem = placed(problem) if label == "auto" else problem
     limits = Limits(
         time_limit=_positive("time_limit", time_limit),
         starts=_count("starts", starts),
         target=_target(target),
         callback=_callable(callback),
-        n_jobs=1 if on_accelerator(problem.like) else _count("n_jobs", n_jobs) or default_jobs(),
+        n_jobs=1 if on_accelerator(problem.like) else jobs,
         clock=clock,
     )
     points = _points(problem, x0)
@@ -233,6 +231,8 @@ def minimize_batch(
     chosen = secrets.randbits(32) if seed is None else _seed(seed)
     label, _ = resolve(method)
     problem = Problem([Term(loss, A, 0.0, 1.0 if weights is None else weights)], linear=linear, domain=domain)
+    like = problem.like
+    problem = placed(problem) if label == "auto" else problem
     rows = many.right_hand_sides(problem, B)
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
@@ -246,7 +246,7 @@ def minimize_batch(
         fun = many.judge(problem, X, distinct)
     inverse = where.reshape(-1)
     return BatchResult(
-        x=from_numpy(np.ascontiguousarray(X[inverse].T), problem.like),
+        x=from_numpy(np.ascontiguousarray(X[inverse].T), like),
         fun=fun[inverse],
         status=stop.why or Status.CONVERGED,
         seconds=time.perf_counter() - begun,

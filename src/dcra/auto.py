@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from dcra import gram, quadratic_auto
-from dcra._array import from_numpy, on_accelerator, to_numpy
+from dcra._array import from_numpy, to_numpy
 from dcra._kernels import loading
+from dcra.array_auto import array_plan
 from dcra.compiled import Compiled
 from dcra.engines.base import State
 from dcra.engines.polished import Polished, PolishedState
 from dcra.engines.sweep import CoordinateState, Sweep
 from dcra.enumeration import enumerable
-from dcra.plans import Exhaust, Outcome, Plan, Repeat, Task, next_starts
+from dcra.plans import Exhaust, Outcome, Plan, Task, next_starts
 from dcra.polish.anneal import Anneal, AnnealState
 from dcra.schedule import Units, natural_units, units_at
 from dcra.search import Search
@@ -72,13 +73,7 @@ def search_plan(compiled: Compiled, seconds_left: float | None) -> Plan:
     copy = COPY_SECONDS * compiled.work_per_pass
     if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
         return Portfolio(compiled)
-    if compiled.has_columns and on_accelerator(compiled.like):
-        from dcra.device_auto import Rounds
-
-        return Rounds(compiled)
-    from dcra.engines import recipes
-
-    return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())
+    return array_plan(compiled)
 
 
 class Portfolio:

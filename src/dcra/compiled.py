@@ -30,6 +30,9 @@ SAFE_EXPONENT = {"float64": 128, "float32": SAFE_FLOAT32_EXPONENT}
 SAFE_VALUE_EXPONENT = 64
 """Values of F between 2^-64 and 2^64 are left as they are: within the reach of float32 tables."""
 
+LOOP_LOSSES = (TableLoss, Logistic, CappedL1)
+"""Losses that the compiled loops know."""
+
 _building = threading.Lock()
 
 
@@ -130,13 +133,12 @@ class Compiled:
     @property
     def tabulated(self) -> bool:
         """Whether compiled loops can take it: matrices on the host and losses they know."""
-        known = (TableLoss, Logistic, CappedL1)
         return (
             self.loops
             and is_numpy(self.like)
             and len(self.pieces) <= 255
             and (self.quadratic is None or self.quadratic.J.has_columns)
-            and all(isinstance(p.loss, known) and p.operator.has_columns for p in self.pieces)
+            and all(isinstance(p.loss, LOOP_LOSSES) and p.operator.has_columns for p in self.pieces)
         )
 
     def tables(self, dtype: Any = np.float64, padded: bool = True) -> Tables:

@@ -160,7 +160,9 @@ def _descend(compiled: Compiled, S: Array, B: Array) -> tuple[Host, Host]:
     xp = namespace(S)
     neighbours, spins = Neighbours(compiled), to_numpy(S).copy()
     active = np.arange(len(spins))
-    while active.size:
+    for _ in range(10 * compiled.n):
+        if active.size == 0:
+            break
         Z = _residual(compiled, from_numpy(spins[active], compiled.like), B[xp.asarray(active)])
         best = neighbours.best(spins[active], Z)
         active, flipped = active[best.gain > 0], best.variable[best.gain > 0]

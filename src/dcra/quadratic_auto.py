@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra._array import Host, on_accelerator
+from dcra._array import Host
 from dcra._kernels import loading
 from dcra._kernels.store import Sparse
+from dcra.array_auto import array_plan
 from dcra.compiled import Compiled
 from dcra.engines.base import Starts
 from dcra.enumeration import enumerable
 from dcra.gram import Recast
-from dcra.plans import Exhaust, Outcome, Plan, Repeat, Task, next_starts
+from dcra.plans import Exhaust, Outcome, Plan, Task, next_starts
 from dcra.polish.anneal import Anneal
 from dcra.polish.fields import FieldAnnealState, temperature_unit
 from dcra.search import Search
@@ -52,13 +53,7 @@ def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
         return Exhaust()
     if compiled.tabulated:
         return Annealing(compiled)
-    if compiled.has_columns and on_accelerator(compiled.like):
-        from dcra.device_auto import Rounds
-
-        return Rounds(compiled)
-    from dcra.engines import recipes
-
-    return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())
+    return array_plan(compiled)
 
 
 class Annealing:

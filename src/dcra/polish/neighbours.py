@@ -8,6 +8,7 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled import Compiled
+from dcra.operators import DenseMatrix, Operator, SparseMatrix
 
 MOST_ENTRIES = 1 << 24
 """Residuals of neighbours in memory at once."""
@@ -21,11 +22,10 @@ class BestFlips(NamedTuple):
 
 
 class Neighbours:
-    """All flips of points of a problem whose matrices have columns."""
+    """All flips of points of a problem."""
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
-        self.rows = [piece.operator.A.T for piece in compiled.pieces]  # one per variable
         eps = float(namespace(compiled.like).finfo(compiled.like.dtype).eps)
         self.tolerance = max(1e-12, 8 * eps)
 
@@ -33,7 +33,7 @@ class Neighbours:
         """For spins (k, n) and their residuals Z (k, r)."""
         xp = namespace(Z)
         S = from_numpy(spins, self.compiled.like)
-        now = self.compiled.smoothed(Z, 0.0) if self.rows else xp.zeros(len(spins), dtype=S.dtype)
+        now = self.compiled.smoothed(Z, 0.0) if self.compiled.pieces else xp.zeros(len(spins), dtype=S.dtype)
         gains = self._gains(S, Z, now)
         index = xp.argmax(gains, axis=-1)
         most = to_numpy(xp.max(gains, axis=-1)).astype(np.float64)
@@ -44,9 +44,9 @@ class Neighbours:
         compiled, xp = self.compiled, namespace(S)
         parts = []
         width = max(1, MOST_ENTRIES // max(1, S.shape[0] * compiled.n_rows))
-        for lo in range(0, compiled.n if self.rows else 0, width):
+        for lo in range(0, compiled.n if compiled.pieces else 0, width):
             hi = min(compiled.n, lo + width)
-            columns = [_dense(rows[lo:hi, :]) for rows in self.rows]
+            columns = [_columns(piece.operator, lo, hi, S) for piece in compiled.pieces]
             stacked = columns[0] if len(columns) == 1 else xp.concat(columns, axis=-1)
             moved = Z[:, None, :] - 2 * S[:, lo:hi, None] * stacked[None, :, :]
             parts.append(now[:, None] - compiled.smoothed(moved, 0.0))
@@ -58,5 +58,10 @@ class Neighbours:
         return gains
 
 
-def _dense(rows: Any) -> Array:
-    return rows.toarray() if hasattr(rows, "toarray") else rows
+def _columns(operator: Operator, lo: int, hi: int, like: Array) -> Array:
+    """The columns lo..hi of A as rows (hi - lo, r)."""
+    if isinstance(operator, DenseMatrix):
+        return operator.A[:, lo:hi].T
+    if isinstance(operator, SparseMatrix):
+        return operator.A[:, lo:hi].T.toarray()
+    return operator.apply(from_numpy(np.eye(hi - lo, operator.shape[1], lo), like))

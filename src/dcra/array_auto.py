@@ -1,4 +1,4 @@
-"""Method "auto" on an accelerator: a hundred starts at once, in sweeps that grow longer.
+"""Method "auto" without compiled loops: one engine again and again or, on an accelerator, rounds of starts.
 
 A kernel there takes as long for one start as for a hundred, so that all of them are swept together, in wide
 blocks; the best few go on to flips. Every round has twice the sweeps of the one before, as far as the time
@@ -12,14 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra._array import Host, from_numpy, is_numpy, on_accelerator, to_numpy
-from dcra.compiled import Compiled, compile_problem
+from dcra._array import Host, from_numpy, on_accelerator, to_numpy
+from dcra.compiled import Compiled
 from dcra.engines.base import Starts
 from dcra.engines.polished import Polished, PolishedState
 from dcra.engines.sweep import Sweep
-from dcra.plans import Outcome, Task, next_starts
+from dcra.plans import Outcome, Plan, Repeat, Task, next_starts
 from dcra.polish.flip import Flip
-from dcra.problem import Problem
 from dcra.schedule import Units, natural_units, units_at
 from dcra.search import Search
 
@@ -39,16 +38,13 @@ FLIPPED_ENTRIES, MOST_FLIPPED = 400_000_000, 16
 """Of the starts of a round the best are flipped: as many as have this many neighbours, in entries of A."""
 
 
-HOST_ENTRIES = 1_000_000
-"""Entries of A up to which the compiled loops of the CPU find as much as an accelerator in the same time."""
+def array_plan(compiled: Compiled) -> Plan:
+    """The plan of "auto" where the compiled loops cannot be used."""
+    if compiled.has_columns and on_accelerator(compiled.like):
+        return Rounds(compiled)
+    from dcra.engines import recipes
 
-
-def placed(problem: Problem) -> Problem:
-    """The problem as "auto" searches it: on the host if A is there or small and the loops know its losses."""
-    if is_numpy(problem.like) or (on_accelerator(problem.like) and problem.entries > HOST_ENTRIES):
-        return problem
-    host = problem.on_host()
-    return host if compile_problem(host).tabulated else problem
+    return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())
 
 
 class Rounds:
