@@ -18,6 +18,7 @@ from dcra.engines.base import Engine
 from dcra.losses import L1, Huber, Loss, SquaredL2
 from dcra.messages import suggest
 
+NUMBER = (int, float, np.integer, np.floating)
 LOSSES = ("l1", "squared", "huber")
 TARGETS = ("relevance", "labels", "features")
 W_STEPS = ("accelerated", "huber-descent")
@@ -210,9 +211,11 @@ class SupervisedHashing(LinearHash):
                 raise ValueError(suggest(name, value, allowed))
         for name in ("delta", "ridge", "smoothing", "threshold"):
             value = getattr(self, name)
-            if not (name == "delta" and value is None) and not 0 < value < inf:
+            if not (name == "delta" and value is None) and not (
+                isinstance(value, NUMBER) and 0 < value < inf
+            ):
                 raise ValueError(f"`{name}` must be positive and finite; got {value!r}")
-        if not 0 <= self.nu < inf:
+        if not (isinstance(self.nu, NUMBER) and 0 <= self.nu < inf):
             raise ValueError(f"`nu` must be finite and not negative; got {self.nu!r}")
         if not isinstance(self.max_rounds, int | np.integer) or self.max_rounds < 1:
             raise ValueError(f"`max_rounds` must be a positive integer; got {self.max_rounds!r}")
