@@ -14,7 +14,7 @@ from importlib.util import find_spec
 import numpy as np
 
 import dcra
-from dcra import placement
+from dcra.auto import placement
 
 
 def instance(r: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

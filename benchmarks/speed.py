@@ -19,10 +19,10 @@ import numpy as np
 from scipy import sparse
 
 import dcra
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 from dcra.engines.sweep import Sweep
-from dcra.threads import one_blas_thread
+from dcra.search.threads import one_blas_thread
 
 
 def sweep() -> None:

@@ -9,11 +9,11 @@ from scipy import sparse, special
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import dcra
-from dcra import operators
 from dcra._array import device_of
 from dcra.engines import DCRA, Sweep
 from dcra.losses import NAMES, Loss
 from dcra.methods import METHODS
+from dcra.model import operators
 
 ROWS = {
     "l1": np.abs,

@@ -106,7 +106,7 @@ def test_change_fragments_are_of_known_types():
 
 
 def test_the_demo_draws_what_it_says():
-    from dcra import demo
+    from dcra.cli import demonstration as demo
 
     A, b, hidden = demo.contaminated(0)
     n, r, share = demo.HIDDEN

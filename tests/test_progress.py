@@ -14,9 +14,9 @@ import pytest
 from rich.console import Console
 
 import dcra
-from dcra import display
+from dcra import progress as display
 from dcra.engines import Engine, Starts, State
-from dcra.search import Limits
+from dcra.search.state import Limits
 
 
 def search(seconds: float = 2.0, fun: float = 8.0, bound: float = 6.0, **limits: Any) -> Any:

@@ -14,10 +14,10 @@ _LAZY = {
     "minimize": "dcra.api",
     "minimize_batch": "dcra.api",
     "solve": "dcra.api",
-    "Problem": "dcra.problem",
-    "at_most": "dcra.constraints",
-    "exactly": "dcra.constraints",
-    "Term": "dcra.term",
+    "Problem": "dcra.model.problem",
+    "at_most": "dcra.model.constraints",
+    "exactly": "dcra.model.constraints",
+    "Term": "dcra.model.term",
     "Result": "dcra.result",
     "Status": "dcra.result",
 }
@@ -26,10 +26,10 @@ _MODULES = {"apps", "datasets", "engines", "interop", "io", "losses", "retrieval
 if TYPE_CHECKING:
     from dcra import apps, datasets, engines, interop, io, losses, retrieval, testing, theory
     from dcra.api import minimize, minimize_batch, solve
-    from dcra.constraints import at_most, exactly
-    from dcra.problem import Problem
+    from dcra.model.constraints import at_most, exactly
+    from dcra.model.problem import Problem
+    from dcra.model.term import Term
     from dcra.result import Result, Status
-    from dcra.term import Term
 
 __all__ = [
     "Problem",

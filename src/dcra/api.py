@@ -14,19 +14,19 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, is_numpy, on_accelerator, to_numpy
 from dcra._kernels import loading
-from dcra.compiled import compile_problem
-from dcra.driver import run
+from dcra.auto.placement import placed
+from dcra.compiled.form import compile_problem
 from dcra.engines.base import Engine
-from dcra.enumeration import trivial
+from dcra.exact.enumeration import trivial
 from dcra.losses import Loss
 from dcra.methods import resolve
-from dcra.placement import placed
-from dcra.problem import Problem
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 from dcra.result import BatchResult, Progress, Result, Status
-from dcra.search import Limits, Search
-from dcra.term import Term
-from dcra.threads import default_jobs, one_blas_thread
-from dcra.warming import after_short_call
+from dcra.search.driver import run
+from dcra.search.state import Limits, Search
+from dcra.search.threads import default_jobs, one_blas_thread
+from dcra.search.warming import after_short_call
 
 
 def minimize(
@@ -171,13 +171,13 @@ def solve(
         search = Search(compiled, limits, chosen, begun, given)
         plan = make_plan(compiled, None if time_limit is None else search.seconds_left)
     else:
-        from dcra.constrained import ConstrainedSearch, constrained_plan
+        from dcra.constrained.plan import ConstrainedSearch, constrained_plan
 
         search = ConstrainedSearch(compiled, limits, chosen, begun, given)
         plan = constrained_plan(search, label, make_plan)
     search.compile_seconds = compile_seconds
     if progress:
-        from dcra.display import live
+        from dcra.progress import live
 
         with live(search) as on_tick:
             result = run(search, plan, label, on_tick)
@@ -223,7 +223,7 @@ def minimize_batch(
     BatchResult
         With x of shape (n, k) and fun of shape (k,).
     """
-    from dcra import lockstep, many
+    from dcra.batch import arrays, lockstep
 
     begun = time.perf_counter()
     limit, count = _positive("time_limit", time_limit), _count("starts", starts)
@@ -233,17 +233,17 @@ def minimize_batch(
     problem = Problem([Term(loss, A, 0.0, 1.0 if weights is None else weights)], linear=linear, domain=domain)
     like = problem.like
     problem = placed(problem) if label == "auto" else problem
-    rows = many.right_hand_sides(problem, B)
+    rows = arrays.right_hand_sides(problem, B)
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
     stop = lockstep.Stop(None if limit is None else limit - (time.perf_counter() - begun))
     with one_blas_thread():
         if label == "auto":
-            X = many.solve(problem, distinct, chosen, count, jobs, stop)
+            X = arrays.solve(problem, distinct, chosen, count, jobs, stop)
         else:
             one = partial(solve, method=method, starts=count, seed=chosen, n_jobs=n_jobs)
-            X = many.solve_each(problem, distinct, one, stop)
-        fun = many.judge(problem, X, distinct)
+            X = arrays.solve_each(problem, distinct, one, stop)
+        fun = arrays.judge(problem, X, distinct)
     inverse = where.reshape(-1)
     return BatchResult(
         x=from_numpy(np.ascontiguousarray(X[inverse].T), like),

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from dcra.baselines.exact import Delegate
-from dcra.baselines.linear_model import piecewise_linear, piecewise_quadratic
-from dcra.compiled import Compiled
+from dcra.auto.equations import MeetPlan, meetable
+from dcra.baselines.delegate import Delegate
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
+from dcra.exact.mixed_model import piecewise_linear, piecewise_quadratic
 from dcra.losses import Loss
-from dcra.meeting import MeetPlan, meetable
 from dcra.messages import suggest
-from dcra.plans import Exhaust, Once, Plan, Repeat
+from dcra.search.plans import Exhaust, Once, Plan, Repeat
 
 METHODS: dict[str, str] = {
     "auto": "the best that is to be had in the time given",
@@ -24,8 +24,8 @@ METHODS: dict[str, str] = {
     "pair-flip": "dcra.polish.pair:PairFlip",
     "anneal": "dcra.polish.anneal:Anneal",
     "tabu": "dcra.polish.tabu:Tabu",
-    "enumerate": "dcra.enumeration:Enumerate",
-    "meet": "dcra.meet:Meet",
+    "enumerate": "dcra.exact.enumeration:Enumerate",
+    "meet": "dcra.exact.meet_in_the_middle:Meet",
     "random": "dcra.baselines.random:RandomSigns",
     "sdp-rounding": "dcra.baselines.sdp_rounding:SdpRounding",
     "subgradient": "dcra.baselines.subgradient:Subgradient",
@@ -85,7 +85,7 @@ def resolve(method: str | Engine) -> tuple[str, Callable[[Compiled, float | None
     if method not in METHODS:
         raise ValueError(suggest("method", method, METHODS))
     if method == "auto":
-        from dcra.auto import plan_for
+        from dcra.auto.descents import plan_for
 
         return method, plan_for
     return method, lambda compiled, _: _plan(engine_of(method), compiled)

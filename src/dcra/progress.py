@@ -14,7 +14,7 @@ from dcra.result import relative_gap
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dcra.search import Search
+    from dcra.search.state import Search
 
 Tick = Callable[["Search"], None]
 

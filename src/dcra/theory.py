@@ -18,8 +18,8 @@ import numpy as np
 
 from dcra import lift
 from dcra._array import Array, Host, from_numpy, namespace, to_numpy
-from dcra.compiled import Compiled
-from dcra.pieces import Piece, Smoothing
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Piece, Smoothing
 
 
 def gram(V: Array) -> Array:

@@ -219,7 +219,7 @@ def test_wrong_kinds():
 
 
 def test_the_example_finds_the_active_devices(monkeypatch, capsys):
-    script = Path(__file__).parents[1] / "examples" / "activity_detection.py"
+    script = Path(__file__).parents[2] / "examples" / "activity_detection.py"
     words = ["--devices", "400", "--slots", "0.4", "--bursts", "3"]
     monkeypatch.setattr(sys, "argv", [str(script), *words])
     runpy.run_path(str(script), run_name="__main__")

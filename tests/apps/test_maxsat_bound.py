@@ -11,9 +11,9 @@ import dcra
 from dcra.apps import maxsat
 from dcra.apps.maxsat import ClauseProblem, Clauses, random_clauses
 from dcra.apps.maxsat.bound import SIGNS, InTurn, Pairs, PairStage, stage_for
-from dcra.certificate import DualStage
+from dcra.bounds.dual import DualStage
 from dcra.cli import run
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 
 
 def drawn(seed: int, n: int = 9, hard: int = 0, units: bool = True) -> Clauses:

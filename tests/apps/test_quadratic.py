@@ -10,12 +10,12 @@ import dcra
 from dcra.apps.qap import SwapState, SwapTabu, assignment_cost, qap, qap_problem
 from dcra.apps.quadratic import ising, maxcut, qubo
 from dcra.baselines.sdp_rounding import SdpRounding
-from dcra.compiled import compile_problem
+from dcra.bounds.semidefinite import Relaxation, SdpStage
+from dcra.bounds.semidefinite_with_losses import MixedStage
+from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
-from dcra.problem import Problem
-from dcra.sdp import Relaxation, SdpStage
-from dcra.sdp_mixed import MixedStage
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 EDGES = [(0, 1, 2.0), (1, 2, 3.0), (2, 0, 4.0), (2, 3, 1.0)]
 

@@ -33,7 +33,7 @@ LOSSES = [
     losses.CappedL1(2.0),
     losses.LInf(),
 ]
-EXAMPLE = Path(__file__).parents[1] / "examples" / "robust_regression.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "robust_regression.py"
 
 HEURISTIC = "30 weights are not enumerated: the search may end at another local answer when rows are repeated"
 EXPECTED_FAILURES = {

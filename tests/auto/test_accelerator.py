@@ -7,13 +7,15 @@ import pytest
 from scipy.sparse.linalg import aslinearoperator
 
 import dcra
-from dcra import api, array_auto, operators, placement
+from dcra import api
 from dcra._array import from_numpy, on_accelerator, to_numpy
-from dcra.compiled import compile_problem
+from dcra.auto import accelerator, placement
+from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
-from dcra.engines.block import blocks_of
-from dcra.engines.runners import GraphRunner, Runner, runner_for
+from dcra.engines.blocks import blocks_of
+from dcra.engines.cuda_graphs import GraphRunner, Runner, runner_for
 from dcra.engines.sweep import Sweep
+from dcra.model import operators
 from dcra.polish.flip import Flip
 from dcra.polish.neighbours import Neighbours
 
@@ -30,7 +32,7 @@ def torch_on(device):
 @pytest.fixture
 def pretend(monkeypatch):
     """Any array that is not NumPy's passes for one on an accelerator."""
-    for module in (api, array_auto, placement):
+    for module in (api, accelerator, placement):
         monkeypatch.setattr(module, "on_accelerator", lambda x: not isinstance(x, np.ndarray))
     monkeypatch.setattr(placement, "HOST_ENTRIES", 0)
 
@@ -92,7 +94,7 @@ def test_rounds_with_couplings(rng, pretend):
 def test_only_the_best_are_polished(rng):
     A, b = data(rng)
     compiled = compile_problem(dcra.Problem([dcra.Term("l1", A, b)]), loops=False)
-    engine = array_auto.BestPolished(Sweep(30, block=8), Flip(), 3)
+    engine = accelerator.BestPolished(Sweep(30, block=8), Flip(), 3)
     state = engine.start(compiled, Starts(0, 0, 12))
     while state.second is None:
         state.advance(1 << 40)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import dcra
-from dcra import gram
-from dcra.auto import plan_for
-from dcra.compiled import compile_problem
-from dcra.problem import Problem
-from dcra.quadratic_auto import Annealing
-from dcra.term import Term
+from dcra.auto import least_squares
+from dcra.auto.annealing import Annealing
+from dcra.auto.descents import plan_for
+from dcra.compiled.form import compile_problem
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 
 def problem(rows=50, n=40, domain="binary", seed=0):
@@ -22,7 +22,7 @@ def problem(rows=50, n=40, domain="binary", seed=0):
 @pytest.mark.parametrize("domain", ["spin", "binary"])
 def test_the_values_are_the_same(domain):
     compiled = compile_problem(problem(domain=domain))
-    form = gram.recast(compiled)
+    form = least_squares.recast(compiled)
     S = np.where(np.random.default_rng(1).random((4, 40)) < 0.5, -1.0, 1.0)
     value = form.value_scale * (form.quadratic.value(S) + form.linear(S)) + form.offset
     np.testing.assert_allclose(value, compiled.problem.objective(compiled.decode(S)))
@@ -31,10 +31,10 @@ def test_the_values_are_the_same(domain):
 def test_when_it_is_done():
     assert isinstance(plan_for(compile_problem(problem()), None), Annealing)
     few = compile_problem(problem(rows=20))
-    assert not gram.worthwhile(few, None)
-    assert not gram.worthwhile(compile_problem(problem()), 1e-9)
+    assert not least_squares.worthwhile(few, None)
+    assert not least_squares.worthwhile(compile_problem(problem()), 1e-9)
     l1 = Problem([Term("l1", np.ones((60, 50)), 0.0)])
-    assert not gram.worthwhile(compile_problem(l1), None)
+    assert not least_squares.worthwhile(compile_problem(l1), None)
 
 
 def test_an_exact_fit_is_found_and_judged_as_it_is():

@@ -17,16 +17,16 @@ from scipy import sparse
 
 import dcra
 from dcra.baselines.cpsat import WholeModel
-from dcra.baselines.exact import Answer, Exact, Order
+from dcra.baselines.delegate import Answer, Exact, Order
 from dcra.baselines.gurobi import Gurobi
-from dcra.baselines.linear_model import mixed_model
 from dcra.baselines.lp_rounding import rounded
+from dcra.exact.mixed_model import mixed_model
 from dcra.losses import NAMES
 from dcra.messages import SolverUnavailable
 from dcra.methods import METHODS, engine_of
-from dcra.problem import Problem
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 from dcra.result import Status
-from dcra.term import Term
 
 LINEAR = ["l1", "hinge", "quantile", "epsilon_insensitive", "linf", "linear"]
 QUADRATIC = ["squared", "huber", "squared_hinge"]

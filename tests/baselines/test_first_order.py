@@ -14,7 +14,6 @@ from scipy.optimize import lsq_linear
 import dcra
 from dcra.baselines import splitting
 from dcra.baselines.l2box_admm import L2BoxAdmm
-from dcra.baselines.linear_model import mixed_model
 from dcra.baselines.milp import highs
 from dcra.baselines.mpec import Mpec
 from dcra.baselines.mpec_adm import MpecAdm
@@ -24,11 +23,12 @@ from dcra.baselines.random import RandomSigns
 from dcra.baselines.splitting import Splitting, factorised, onto_box, onto_sphere, proximal_slopes
 from dcra.baselines.subgradient import Subgradient
 from dcra.bench.floor import l1_random
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
+from dcra.exact.mixed_model import mixed_model
 from dcra.losses import NAMES
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 ENGINES = {
     "subgradient": Subgradient(iterations=40),

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from dcra.bench import environment, progress
 from dcra.bench.base import Case
-from dcra.threads import default_jobs
+from dcra.search.threads import default_jobs
 
 CASES = [Case("small-0", "good", 0, 2.0), Case("small-1", "raises", 1, None)]
 

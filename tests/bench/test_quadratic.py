@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dcra.bench import coupled_samplers
+from dcra.bench import quadratic_samplers
 from dcra.bench.base import Case, Choice, Skip
-from dcra.bench.coupled_exact import _over_bits
-from dcra.bench.coupled_report import said_of_lists, set_of, with_gaps
-from dcra.bench.coupled_targets import seconds_to
 from dcra.bench.maxcut import GRAPHS
+from dcra.bench.quadratic_exact import _over_bits
+from dcra.bench.quadratic_report import said_of_lists, set_of, with_gaps
+from dcra.bench.quadratic_targets import seconds_to
 from dcra.bench.registry import benchmark
 from dcra.bench.sections import Figure, Table, Text
 
@@ -104,12 +104,12 @@ def test_lists_that_a_bound_rules_out_do_not_count():
 
 def test_pace_is_measured_until_it_takes_a_share_of_the_time(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(coupled_samplers, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(quadratic_samplers, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 
     def run(sweeps):
         now[0] += 0.5 + 0.01 * sweeps
 
-    assert coupled_samplers._fitting(run, 10.5) in range(980, 1020)
+    assert quadratic_samplers._fitting(run, 10.5) in range(980, 1020)
 
 
 @pytest.mark.parametrize("kind", GRAPHS)

@@ -10,8 +10,8 @@ import pytest
 from dcra.bench.base import Case, Choice
 from dcra.bench.sensitivity import STUDIES, Sensitivity, study_of
 from dcra.bench.sensitivity_report import sections
+from dcra.compiled.units import Units
 from dcra.engines.dcra import DCRA
-from dcra.schedule import Units
 
 
 def test_full_is_the_papers_study():

@@ -12,13 +12,13 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import dcra
-from dcra import operators
 from dcra._array import from_numpy
-from dcra.certificate import DualStage, dual_bound, rounded_up, trivial_bound
-from dcra.compiled import compile_problem
+from dcra.bounds.dual import DualStage, dual_bound, rounded_up, trivial_bound
+from dcra.compiled.form import compile_problem
 from dcra.losses import NAMES, EpsilonInsensitive, Huber, Loss, Quantile
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model import operators
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 CONVEX = [name for name in NAMES if NAMES[name].convex]
 SHAPED = {

@@ -20,7 +20,7 @@ from dcra.cli import run
 from dcra.cli.errors import bad_input
 from dcra.cli.outputs import WRITERS
 from dcra.cli.warmup import COUPLED, LARGE, ROWS, applications, matrix
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.methods import METHODS
 
 
@@ -299,8 +299,8 @@ def test_warmup_problems_keep_their_storage(storage, kind):
 
 
 def test_demo(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("dcra.demo.HIDDEN", (30, 60, 0.2))
-    monkeypatch.setattr("dcra.demo.PAPER", (30, 50))
+    monkeypatch.setattr("dcra.cli.demonstration.HIDDEN", (30, 60, 0.2))
+    monkeypatch.setattr("dcra.cli.demonstration.PAPER", (30, 50))
     path = tmp_path / "demo.png"
     code, out, err = outcome(capsys, "demo", "--seconds", "0.1", "--plot", str(path))
     assert (code, err) == (0, "")
@@ -315,7 +315,7 @@ def test_demo(capsys, tmp_path, monkeypatch):
 def test_demo_says_why_there_is_no_picture(capsys, tmp_path, monkeypatch):
     from rich.console import Console
 
-    from dcra import demo
+    from dcra.cli import demonstration as demo
 
     result = dcra.minimize(np.eye(2), np.ones(2), seed=0)
     entries = [demo.Entry("auto", result.fun, result.seconds, "", result=result)]
@@ -328,7 +328,7 @@ def test_demo_says_why_there_is_no_picture(capsys, tmp_path, monkeypatch):
 
 
 def test_demo_is_interrupted(capsys, monkeypatch):
-    from dcra import demo
+    from dcra.cli import demonstration as demo
     from dcra.result import Result, Status
 
     def minimize(*arguments: Any, **options: Any) -> Result:

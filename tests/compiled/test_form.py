@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from dcra import losses, operators
+from dcra import losses
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Sparse
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.losses import NAMES
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model import operators
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 ROWS = [name for name in NAMES if name != "linear"]  # linear losses join the linear term
 SEPARABLE = [name for name in ROWS if NAMES[name].separable]

@@ -14,10 +14,10 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment
 
 import dcra
-from dcra.constraints import Constraints
+from dcra.constrained.penalties import penalised
+from dcra.constrained.repair import Repair, Violation
 from dcra.losses import NAMES
-from dcra.penalties import penalised
-from dcra.repair import Repair, Violation
+from dcra.model.constraints import Constraints
 
 domains = pytest.mark.parametrize("domain", ["spin", "binary"])
 VALUES = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -282,7 +282,7 @@ def test_no_constraints_are_no_constraints():
 
 
 def test_the_example_holds():
-    path = Path(__file__).parents[1] / "examples" / "set_covering.py"
+    path = Path(__file__).parents[2] / "examples" / "set_covering.py"
     run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=100)
     assert run.returncode == 0, run.stderr
     assert run.stdout.count("satisfied") == 2

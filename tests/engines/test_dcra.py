@@ -13,11 +13,11 @@ from scipy import sparse
 import dcra
 from dcra import lift, theory
 from dcra._array import to_numpy
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.engines import DCRA, Starts
 from dcra.losses import NAMES
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 PRESETS = {"default": DCRA(), "paper": DCRA.paper(), "authors": DCRA.authors()}
 STEADY = DCRA(smoothing=2.0, rho_init=0.05, rho_max=1e4, curvature=40.0, max_outer=30)

@@ -9,18 +9,18 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from dcra import operators
 from dcra._array import from_numpy, to_numpy
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.engines import DCRA, Engine, Polished, Starts, Sweep
-from dcra.engines.block import blocks_of, squared_norm, sweep
-from dcra.enumeration import SEGMENTS, Enumerate, spins_of
+from dcra.engines.blocks import blocks_of, squared_norm, sweep
+from dcra.exact.enumeration import SEGMENTS, Enumerate, spins_of
 from dcra.losses import NAMES
 from dcra.methods import METHODS, engine_of
+from dcra.model import operators
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 from dcra.polish.flip import Flip
 from dcra.polish.pair import PairFlip
-from dcra.problem import Problem
-from dcra.term import Term
 
 ENGINES = {
     "dcra": DCRA(max_outer=60),

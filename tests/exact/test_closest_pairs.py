@@ -8,11 +8,11 @@ import pytest
 import dcra
 from dcra._kernels.closest import closest
 from dcra.bench.marketsplit import drawn
-from dcra.closest import Closest, Grid, subset_sums, suitable
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
-from dcra.equations import equations_of
-from dcra.freeing import central_point, narrowest
+from dcra.exact.closest_pairs import Closest, Grid, subset_sums, suitable
+from dcra.exact.free_variables import central_point, narrowest
+from dcra.exact.integer_equations import equations_of
 
 
 def lists(seed: int, N: int = 300, m: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -10,8 +10,8 @@ from scipy.optimize import LinearConstraint
 
 import dcra
 from dcra.bench.marketsplit import drawn
-from dcra.equations import equations_of
-from dcra.meet import SEGMENTS, MeetState, Quarters
+from dcra.exact.integer_equations import equations_of
+from dcra.exact.meet_in_the_middle import SEGMENTS, MeetState, Quarters
 
 POINTS = {n: np.array(list(product((0, 1), repeat=n))) for n in (4, 9, 14)}
 

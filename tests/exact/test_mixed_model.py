@@ -9,11 +9,11 @@ import pytest
 from scipy import sparse
 
 import dcra
-from dcra.baselines.linear_model import mixed_model, piecewise_linear
 from dcra.baselines.milp import highs
+from dcra.exact.mixed_model import mixed_model, piecewise_linear
 from dcra.losses import NAMES, EpsilonInsensitive, Quantile
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 LINEAR = [name for name, kind in NAMES.items() if piecewise_linear(kind())]
 

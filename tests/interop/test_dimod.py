@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dcra
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 dimod = pytest.importorskip("dimod")
 pytest.importorskip("dimod.testing")

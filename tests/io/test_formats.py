@@ -178,7 +178,7 @@ def test_what_cannot_be_written(tmp_path, A, b):
 def test_operators_without_a_matrix_cannot_be_written(tmp_path, monkeypatch, A, b):
     from scipy.sparse.linalg import aslinearoperator
 
-    monkeypatch.setattr("dcra.operators.MATERIALIZE_ENTRIES", 1)
+    monkeypatch.setattr("dcra.model.operators.MATERIALIZE_ENTRIES", 1)
     problem = dcra.Problem([dcra.Term("l1", aslinearoperator(A), b)])
     for extension in EXTENSIONS:
         with pytest.raises(ValueError, match="operator without a matrix"):

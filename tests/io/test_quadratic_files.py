@@ -14,8 +14,8 @@ from dcra import io
 from dcra.apps.quadratic import cut_problem
 from dcra.cli import run
 from dcra.io import qaplib
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 RUDY = "3 3\n1 2 1\n2 3 2\n1 3 -1\n"
 BIQMAC = "3 4\n1 1 -5\n1 2 3\n2 3 -4\n3 3 2\n"

@@ -6,10 +6,10 @@ from scipy import sparse
 
 from dcra._kernels import crossover, ising, ising_sweep, mixed, mixing, swaps
 from dcra._kernels.seed import state
-from dcra.compiled import compile_problem
-from dcra.fields import thresholds
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.compiled.form import compile_problem
+from dcra.compiled.quadratic import thresholds
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 N = 30
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dcra import lift
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.engines.dcra import DCRA, DcraState
 from dcra.engines.dcra_loop import DcraLoopState, fits
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 ENGINES = {
     "paper": DCRA.paper(),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from dcra import operators
-from dcra.operators import (
+from dcra.model import operators
+from dcra.model.operators import (
     DenseMatrix,
     MatrixFree,
     SparseMatrix,

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy import sparse, special
 from scipy.sparse.linalg import aslinearoperator
 
-from dcra import operators
 from dcra.losses import L1, NAMES, Huber, Quantile
-from dcra.operators import MatrixFree
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model import operators
+from dcra.model.operators import MatrixFree
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 FORMULAS = {
     "l1": lambda u: np.sum(np.abs(u)),

@@ -8,14 +8,14 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import dcra
-from dcra.compiled import compile_problem
+from dcra.auto.annealing import Annealing
+from dcra.compiled.form import compile_problem
 from dcra.engines import DCRA, Starts, Sweep
-from dcra.operators import MatrixFree
-from dcra.problem import Problem
-from dcra.quadratic import Quadratic, as_quadratic, lattice_step, next_value
-from dcra.quadratic_auto import Annealing
-from dcra.search import Limits
-from dcra.term import Term
+from dcra.model.operators import MatrixFree
+from dcra.model.problem import Problem
+from dcra.model.quadratic import Quadratic, as_quadratic, lattice_step, next_value
+from dcra.model.term import Term
+from dcra.search.state import Limits
 
 N = 9
 DOMAINS = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -224,9 +224,9 @@ def test_a_time_limit_and_a_target():
     problem = Problem(quadratic=sparse.random_array((300, 300), density=0.02, rng=rng))
     known = dcra.solve(problem, starts=2, seed=0).fun
     clock = iter(np.arange(0.0, 1e6, 0.01))
-    from dcra.driver import run
-    from dcra.quadratic_auto import plan_for
-    from dcra.search import Limits, Search
+    from dcra.auto.annealing import plan_for
+    from dcra.search.driver import run
+    from dcra.search.state import Limits, Search
 
     compiled = compile_problem(problem)
     search = Search(compiled, Limits(time_limit=5.0, clock=lambda: float(next(clock))), 0, 0.0)

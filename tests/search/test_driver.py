@@ -16,14 +16,14 @@ import pytest
 from scipy import sparse
 
 import dcra
-from dcra.compiled import compile_problem
-from dcra.driver import absorb, run
+from dcra.compiled.form import compile_problem
 from dcra.engines import DCRA, Engine, State, Sweep
 from dcra.engines.base import Starts
 from dcra.methods import METHODS
-from dcra.plans import Outcome, Repeat, Task
 from dcra.result import Progress, Status
-from dcra.search import CALLBACK_INTERVAL, Limits, Search
+from dcra.search.driver import absorb, run
+from dcra.search.plans import Outcome, Repeat, Task
+from dcra.search.state import CALLBACK_INTERVAL, Limits, Search
 
 NAMES = ("auto", "sweep", "dcra", "dcra-paper", "flip", "anneal", "tabu")
 SEARCHES = [name for name in NAMES if name in METHODS]

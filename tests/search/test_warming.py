@@ -9,8 +9,8 @@ from collections import defaultdict
 
 import pytest
 
-from dcra import warming
 from dcra._kernels import loading
+from dcra.search import warming
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_warming_needs_the_loops(family):
     """In a process of its own: a problem that is solved at a glance would warm nothing."""
     script = (
         "from importlib import import_module\n"
-        "from dcra import warming\n"
+        "from dcra.search import warming\n"
         "from dcra._kernels.loading import MODULES\n"
         f"warming._warm({family!r})\n"
         f"loops = vars(import_module(MODULES[{family!r}])).values()\n"

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dcra.crew import WINDOW, Crew, Job
+from dcra.search.workers import WINDOW, Crew, Job
 
 
 def crew_of(jobs, *, in_order, halted=lambda: False):

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from dcra import lift, theory
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.losses import Huber, L2Norm, LInf, Quantile
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 ROUNDING = 1e-9
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dcra import theory
-from dcra.compiled import compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.losses import CappedL1, L2Norm
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 from .runs import CASES, DELTA, ROUNDING, factors, mm_step, near, one_term
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dcra import lift, theory
-from dcra.compiled import Compiled, compile_problem
+from dcra.compiled.form import Compiled, compile_problem
 from dcra.losses import Huber, L2Norm
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 from .runs import (
     DELTA,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dcra import lift, theory
-from dcra.compiled import compile_problem
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.compiled.form import compile_problem
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 from .runs import (
     CASES,

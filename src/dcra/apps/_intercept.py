@@ -14,12 +14,12 @@ from scipy.optimize import minimize_scalar
 
 from dcra._array import Host
 from dcra.api import solve
-from dcra.certificate import DualStage
-from dcra.compiled import compile_problem
+from dcra.bounds.dual import DualStage
+from dcra.compiled.form import compile_problem
 from dcra.losses import L1, Loss
-from dcra.problem import Problem
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 from dcra.result import Result, Status
-from dcra.term import Term
 
 MAX_ROUNDS = 10
 """Binary solves of one fit."""

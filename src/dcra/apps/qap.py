@@ -11,13 +11,13 @@ import numpy as np
 from dcra._array import Host, to_numpy
 from dcra._kernels import loading
 from dcra._kernels.seed import state as random_state
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.operators import MatrixFree
-from dcra.problem import Problem
-from dcra.quadratic import Quadratic
+from dcra.model.operators import MatrixFree
+from dcra.model.problem import Problem
+from dcra.model.quadratic import Quadratic
+from dcra.model.term import vector
 from dcra.result import Result
-from dcra.term import vector
 
 MOST_ENTRIES = 5_000_000
 """Entries up to which the quadratic term is written out; beyond, it is known by its products."""

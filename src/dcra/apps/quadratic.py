@@ -9,7 +9,7 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.messages import shown
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 from dcra.result import Result
 
 

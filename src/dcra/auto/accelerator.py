@@ -13,14 +13,14 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._array import Host, from_numpy, on_accelerator, to_numpy
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.units import Units, natural_units, units_at
 from dcra.engines.base import Starts
 from dcra.engines.polished import Polished, PolishedState
 from dcra.engines.sweep import Sweep
-from dcra.plans import Outcome, Plan, Repeat, Task, next_starts
 from dcra.polish.flip import Flip
-from dcra.schedule import Units, natural_units, units_at
-from dcra.search import Search
+from dcra.search.plans import Outcome, Plan, Repeat, Task, next_starts
+from dcra.search.state import Search
 
 STARTS, MOST_NUMBERS = 128, 1 << 28
 """Starts of a round, and what their points and residuals may come to."""

@@ -12,15 +12,15 @@ import numpy as np
 from dcra._array import Host
 from dcra._kernels import loading
 from dcra._kernels.store import Sparse
-from dcra.array_auto import array_plan
-from dcra.compiled import Compiled
+from dcra.auto.accelerator import array_plan
+from dcra.auto.least_squares import Recast
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
-from dcra.enumeration import enumerable
-from dcra.gram import Recast
-from dcra.plans import Exhaust, Outcome, Plan, Task, next_starts
+from dcra.exact.enumeration import enumerable
 from dcra.polish.anneal import Anneal
-from dcra.polish.fields import FieldAnnealState, temperature_unit
-from dcra.search import Search
+from dcra.polish.quadratic import FieldAnnealState, temperature_unit
+from dcra.search.plans import Exhaust, Outcome, Plan, Task, next_starts
+from dcra.search.state import Search
 
 HOT, GENTLE, COLD = 0.65, 0.35, 0.06
 """First temperatures of a run from a random and from a good point, and the last, in units of `Anneal`."""

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcra import gram, quadratic_auto
 from dcra._array import from_numpy, to_numpy
 from dcra._kernels import loading
-from dcra.array_auto import array_plan
-from dcra.compiled import Compiled
+from dcra.auto import annealing, least_squares
+from dcra.auto.accelerator import array_plan
+from dcra.compiled.form import Compiled
+from dcra.compiled.units import Units, natural_units, units_at
 from dcra.engines.base import State
 from dcra.engines.polished import Polished, PolishedState
 from dcra.engines.sweep import CoordinateState, Sweep
-from dcra.enumeration import enumerable
-from dcra.plans import Exhaust, Outcome, Plan, Task, next_starts
+from dcra.exact.enumeration import enumerable
 from dcra.polish.anneal import Anneal, AnnealState
-from dcra.schedule import Units, natural_units, units_at
-from dcra.search import Search
+from dcra.search.plans import Exhaust, Outcome, Plan, Task, next_starts
+from dcra.search.state import Search
 
 FIRST_GRANT = 64
 """Passes over A granted to the first descent of a timed search."""
@@ -55,21 +55,21 @@ COPY_SHARE = 0.4
 def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan of method "auto" for a problem."""
     if compiled.quadratic is not None:
-        return quadratic_auto.plan_for(compiled, seconds_left)
+        return annealing.plan_for(compiled, seconds_left)
     if enumerable(compiled, seconds_left):
         return Exhaust()
     special = compiled.problem.plan(compiled, seconds_left)
     if special is not None:
         return special
-    from dcra.meeting import meet_beside
+    from dcra.auto.equations import meet_beside
 
     return meet_beside(compiled, seconds_left, search_plan(compiled, seconds_left))
 
 
 def search_plan(compiled: Compiled, seconds_left: float | None) -> Plan:
     """The plan for problems with too many points to look at each."""
-    if gram.worthwhile(compiled, seconds_left):
-        return quadratic_auto.Annealing(gram.recast(compiled))
+    if least_squares.worthwhile(compiled, seconds_left):
+        return annealing.Annealing(least_squares.recast(compiled))
     copy = COPY_SECONDS * compiled.work_per_pass
     if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
         return Portfolio(compiled)

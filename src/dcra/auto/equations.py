@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import inf
 
-from dcra.certificate import trivial_bound
-from dcra.closest import Closest, suitable
-from dcra.compiled import Compiled
+from dcra.bounds.dual import trivial_bound
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
-from dcra.equations import Equations, equations_of
-from dcra.meet import MAX_VARIABLES, SEGMENTS, Meet, MeetState, seconds_for
-from dcra.plans import Outcome, Plan, Task
-from dcra.search import Search
+from dcra.exact.closest_pairs import Closest, suitable
+from dcra.exact.integer_equations import Equations, equations_of
+from dcra.exact.meet_in_the_middle import MAX_VARIABLES, SEGMENTS, Meet, MeetState, seconds_for
+from dcra.search.plans import Outcome, Plan, Task
+from dcra.search.state import Search
 
 LONGEST = 2.0
 """Seconds of one thread that are worth it when there is no time limit."""

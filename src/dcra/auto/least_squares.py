@@ -12,14 +12,14 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra._kernels import loading
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Piece
+from dcra.compiled.quadratic import SpinForm
 from dcra.engines.base import Engine, Starts
-from dcra.fields import SpinForm
 from dcra.losses import SquaredL2
-from dcra.operators import DenseMatrix, SparseMatrix
-from dcra.pieces import Piece
+from dcra.model.operators import DenseMatrix, SparseMatrix
 from dcra.polish.anneal import Anneal
-from dcra.polish.fields import FieldAnnealState
+from dcra.polish.quadratic import FieldAnnealState
 
 MOST_VARIABLES = 4000
 """Beyond this the matrix of products takes more memory than it is worth."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dcra._array import is_numpy, on_accelerator
 from dcra._kernels import loading
-from dcra.compiled import LOOP_LOSSES
+from dcra.compiled.form import LOOP_LOSSES
 from dcra.losses import Linear
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 HOST_ENTRIES = 1_000_000
 """Entries of A up to which the compiled loops of the CPU find as much as an accelerator in the same time."""

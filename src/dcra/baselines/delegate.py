@@ -18,14 +18,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dcra._array import Host
-from dcra.baselines.linear_model import MixedModel, mixed_model
-from dcra.certificate import rounded_up
-from dcra.compiled import Compiled
+from dcra.bounds.dual import rounded_up
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
+from dcra.exact.mixed_model import MixedModel, mixed_model
 from dcra.messages import SolverUnavailable, missing
-from dcra.plans import Outcome, Task
 from dcra.result import Status
-from dcra.search import Search
+from dcra.search.plans import Outcome, Task
+from dcra.search.state import Search
 
 BUILD_PASSES = 40
 """Passes over A that writing out the model costs, about."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 from dcra._array import Host
 from dcra.baselines.rounding import Roundings, initial_points
 from dcra.baselines.splitting import Splitting, factor_work, natural_rho, onto_box, onto_sphere
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 
 

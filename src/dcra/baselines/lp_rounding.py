@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._array import Host
-from dcra.baselines.exact import Answer, Exact, Order
-from dcra.baselines.linear_model import MixedModel
+from dcra.baselines.delegate import Answer, Exact, Order
 from dcra.baselines.milp import highs
+from dcra.exact.mixed_model import MixedModel
 from dcra.result import Status
 
 

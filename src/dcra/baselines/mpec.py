@@ -16,7 +16,7 @@ import numpy as np
 from dcra._array import Array, Host, namespace, to_numpy
 from dcra.baselines.rounding import Roundings, initial_points
 from dcra.baselines.splitting import Splitting, factor_work, natural_rho, onto_box, onto_sphere
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 
 EVERY = 10

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcra._array import Array, from_numpy
 from dcra.baselines.mpec import EVERY, GROWTH, Mpec, MpecState
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts, State
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from dcra._array import Array, Host, to_numpy
 from dcra.baselines.mpec import EVERY, GROWTH, Mpec, MpecState
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Piece
 from dcra.engines.base import Starts, State
-from dcra.operators import SparseMatrix, norm_estimate
-from dcra.pieces import Piece
+from dcra.model.operators import SparseMatrix, norm_estimate
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 
 from dcra._array import Host, namespace, to_numpy
 from dcra.baselines.rounding import initial_points, slope
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.operators import norm_estimate
+from dcra.model.operators import norm_estimate
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dcra._array import Host
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.polish.points import initial_spins
+from dcra.polish.base import initial_spins
 
 
 @dataclass(frozen=True)

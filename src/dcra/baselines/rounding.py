@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, namespace, to_numpy
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
 from dcra.losses import L2Norm, LInf, Logistic, Loss, TableLoss
 

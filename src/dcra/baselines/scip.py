@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra.baselines.exact import Answer, Exact, Order
-from dcra.baselines.linear_model import MixedModel
+from dcra.baselines.delegate import Answer, Exact, Order
+from dcra.exact.mixed_model import MixedModel
 from dcra.result import Status
 
 INFINITE = 1e20

@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._array import Host
-from dcra.compiled import Compiled
+from dcra.bounds.semidefinite import Relaxation
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.sdp import Relaxation
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, namespace, to_numpy
-from dcra.compiled import Compiled
-from dcra.operators import Operator, SparseMatrix
-from dcra.pieces import Piece
-from dcra.schedule import natural_units
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Piece
+from dcra.compiled.units import natural_units
+from dcra.model.operators import Operator, SparseMatrix
 
 Projection = Callable[[Array], Array]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcra._array import Host, namespace
 from dcra.baselines.rounding import Roundings, initial_points, slope
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 
 BATCH_ENTRIES = 4_000_000

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, is_array, namespace, to_numpy
-from dcra.compiled import Compiled, compile_problem
+from dcra.batch.lockstep import Many, Stop, solve_loops
+from dcra.compiled.form import Compiled, compile_problem
+from dcra.compiled.units import natural_units
 from dcra.engines.base import Starts
-from dcra.engines.block import blocks_of, first_penalty, steered, sweep
+from dcra.engines.blocks import blocks_of, first_penalty, steered, sweep
 from dcra.engines.sweep import initial_points
-from dcra.enumeration import spins_of
-from dcra.lockstep import Many, Stop, solve_loops
+from dcra.exact.enumeration import spins_of
+from dcra.model.problem import DOMAINS, Problem
+from dcra.model.term import Term
 from dcra.polish.neighbours import Neighbours
-from dcra.problem import DOMAINS, Problem
 from dcra.result import Result, Status
-from dcra.schedule import natural_units
-from dcra.term import Term
 
 CHUNK = 256
 """Right-hand sides that one array sweep carries."""

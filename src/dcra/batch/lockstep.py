@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import Host, from_numpy, to_numpy
-from dcra.compiled import Compiled
-from dcra.crew import Crew, Job, on_interrupt
+from dcra.compiled.form import Compiled
+from dcra.compiled.units import ANSWER_SHARE, units_at
 from dcra.result import Status
-from dcra.schedule import ANSWER_SHARE, units_at
+from dcra.search.workers import Crew, Job, on_interrupt
 
 BUDGET = 3_500_000_000
 """Entries of A touched for all right-hand sides together, when nothing else is asked for."""

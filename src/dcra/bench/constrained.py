@@ -12,9 +12,9 @@ from dcra.bench.base import Benchmark, Case, Choice, Row
 from dcra.bench.compare import duel, grouped, mean
 from dcra.bench.sections import Section, Table, Text
 from dcra.bench.solving import outcome, timed
-from dcra.constraints import exactly
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.constraints import exactly
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 SECONDS = {
     "cardinality-300x300": 2.0,

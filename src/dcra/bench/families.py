@@ -12,8 +12,8 @@ from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.compare import DEFINITIONS, columns, duel, grouped, mean
 from dcra.bench.sections import Section, Table, Text
 from dcra.bench.solving import outcome, timed
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 Random = np.random.Generator
 

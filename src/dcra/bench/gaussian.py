@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from dcra._array import Host
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 SIGN_VECTORS = 50
 """Random signs that are averaged over: a single one has a spread of ten per cent at d = 50."""

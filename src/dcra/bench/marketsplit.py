@@ -18,11 +18,11 @@ from dcra import api
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.compare import grouped
 from dcra.bench.sections import Section, Table, Text
-from dcra.closest import Closest
+from dcra.exact.closest_pairs import Closest
 from dcra.io import marketsplit
 from dcra.methods import METHODS
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 SECONDS = 60.0
 SMALL_SECONDS = 3.0

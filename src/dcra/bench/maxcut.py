@@ -11,8 +11,8 @@ import numpy as np
 from dcra._array import Host
 from dcra.apps.quadratic import cut_problem
 from dcra.bench.base import Skip
-from dcra.bench.coupled import RIVALS, Coupled, data_file, data_names, listed_energies
-from dcra.problem import Problem
+from dcra.bench.quadratic import RIVALS, Coupled, data_file, data_names, listed_energies
+from dcra.model.problem import Problem
 
 ANY = 10**9
 FILES: dict[str, list[tuple[str, str, int, int]]] = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dcra.apps.maxsat import ClauseProblem, Clauses
 from dcra.bench.base import Skip
-from dcra.threads import default_jobs
+from dcra.search.threads import default_jobs
 
 
 class Answer(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dcra.bench.base import Case, Row
-from dcra.display import terminal
+from dcra.progress import terminal
 
 GUESS, OVERHEAD = 1.0, 0.05
 """Seconds that a case without a budget may take, and what every case takes on top."""

@@ -12,9 +12,9 @@ import numpy as np
 from dcra._array import Host
 from dcra.apps.qap import assignment_cost, qap
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
-from dcra.bench.coupled import clocked, data_file, data_names
-from dcra.bench.coupled_report import sections
-from dcra.bench.coupled_rivals import Allowance, Answer
+from dcra.bench.quadratic import clocked, data_file, data_names
+from dcra.bench.quadratic_report import sections
+from dcra.bench.quadratic_rivals import Allowance, Answer
 from dcra.bench.sections import Section
 from dcra.bench.solving import thinned
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
-from dcra.bench.coupled_exact import gurobi, highs
-from dcra.bench.coupled_report import sections
-from dcra.bench.coupled_rivals import Allowance, Answer, Rival, ours
-from dcra.bench.coupled_samplers import bifurcation, dwave_annealing, dwave_tabu
+from dcra.bench.quadratic_exact import gurobi, highs
+from dcra.bench.quadratic_report import sections
+from dcra.bench.quadratic_rivals import Allowance, Answer, Rival, ours
+from dcra.bench.quadratic_samplers import bifurcation, dwave_annealing, dwave_tabu
 from dcra.bench.sections import Section
 from dcra.engines.dcra import DCRA
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 OURS = ("auto", "anneal", "tabu", "sweep", "dcra", "sdp-rounding", "flip", "random")
 

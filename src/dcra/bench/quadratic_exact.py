@@ -9,8 +9,8 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.bench.base import Skip
-from dcra.bench.coupled_rivals import Allowance, Answer
-from dcra.problem import Problem
+from dcra.bench.quadratic_rivals import Allowance, Answer
+from dcra.model.problem import Problem
 
 MOST_PRODUCTS = 20_000
 """Products beyond which HiGHS does not leave its presolve in time."""

@@ -7,7 +7,7 @@ from math import inf
 
 from dcra.bench.base import Row
 from dcra.bench.compare import duel, grouped, mean
-from dcra.bench.coupled_targets import OURS, TARGETS, Sets, target_figure, target_table
+from dcra.bench.quadratic_targets import OURS, TARGETS, Sets, target_figure, target_table
 from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
 
 RULES = (

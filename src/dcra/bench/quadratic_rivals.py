@@ -16,7 +16,7 @@ from dcra._kernels import loading
 from dcra.api import solve
 from dcra.bench.solving import thinned
 from dcra.engines.base import Engine
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 WARMING = 0.2
 """Seconds of a solve before the one that counts; compiling, where it is needed, comes on top."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.bench.base import Skip
-from dcra.bench.coupled_rivals import Allowance, Answer, Rival
-from dcra.problem import Problem
+from dcra.bench.quadratic_rivals import Allowance, Answer, Rival
+from dcra.model.problem import Problem
 
 PROBE_SHARE, PROBE_SECONDS, PROBES = 0.3, 0.5, 2
 """The pace of a tool is measured beforehand, in runs of this share of its time, or of these seconds."""

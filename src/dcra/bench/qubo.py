@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from dcra.bench.coupled import RIVALS, Coupled, data_file, data_names, listed_energies
-from dcra.problem import Problem
+from dcra.bench.quadratic import RIVALS, Coupled, data_file, data_names, listed_energies
+from dcra.model.problem import Problem
 
 FILES = {"biqmac": (0, 250), "biqmac-large": (251, 10**9)}
 """Least and most variables."""

@@ -11,10 +11,10 @@ from dcra.bench.floor import l1_floor
 from dcra.bench.gaussian import instance, size_of
 from dcra.bench.sections import Section
 from dcra.bench.solving import judged
+from dcra.compiled.units import Units
 from dcra.engines.base import Engine, Starts
 from dcra.engines.dcra import DCRA
 from dcra.engines.sweep import Sweep
-from dcra.schedule import Units
 
 RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 HALF_DECADES = tuple(10 ** (k / 2) for k in range(-6, 7))
@@ -110,9 +110,9 @@ class Sensitivity(Benchmark):
                         yield Case(f"l1-{size}-{trial}", method_name(name, value), trial)
 
     def run(self, case: Case) -> Row:
-        from dcra.compiled import compile_problem
-        from dcra.schedule import natural_units
-        from dcra.threads import one_blas_thread
+        from dcra.compiled.form import compile_problem
+        from dcra.compiled.units import natural_units
+        from dcra.search.threads import one_blas_thread
 
         name, value = study_of(case.method)
         problem = instance(case.instance)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra.bench.base import Row, Skip
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 from dcra.result import Result
 
 MOST_POINTS = 40

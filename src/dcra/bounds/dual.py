@@ -18,15 +18,15 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, from_numpy, namespace, to_numpy
 from dcra._kernels.seed import state as random_state
-from dcra.compiled import Compiled
-from dcra.engines.block import blocks_of
-from dcra.engines.block import sweep as sweep_blocks
+from dcra.compiled.form import Compiled
+from dcra.compiled.units import units_at
+from dcra.engines.blocks import blocks_of
+from dcra.engines.blocks import sweep as sweep_blocks
 from dcra.engines.sweep import runs_of
 from dcra.losses import Linear
-from dcra.problem import Problem
-from dcra.quadratic import least_quadratic, next_value
-from dcra.schedule import units_at
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.quadratic import least_quadratic, next_value
+from dcra.model.term import Term
 
 EPS = float(np.finfo(np.float64).eps)
 KAPPA = 0.6

@@ -17,9 +17,9 @@ import numpy as np
 
 from dcra._array import Host
 from dcra._kernels.store import Dense
-from dcra.certificate import trivial_bound
-from dcra.compiled import Compiled
-from dcra.fields import Couplings
+from dcra.bounds.dual import trivial_bound
+from dcra.compiled.form import Compiled
+from dcra.compiled.quadratic import Couplings
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_RANK = 48

@@ -13,10 +13,10 @@ from math import inf
 import numpy as np
 
 from dcra._array import to_numpy
-from dcra.certificate import trivial_bound
-from dcra.compiled import Compiled
-from dcra.schedule import units_at
-from dcra.sdp import EPS, MOST_DENSE, Relaxation, proof_seconds
+from dcra.bounds.dual import trivial_bound
+from dcra.bounds.semidefinite import EPS, MOST_DENSE, Relaxation, proof_seconds
+from dcra.compiled.form import Compiled
+from dcra.compiled.units import units_at
 
 
 @dataclass

@@ -13,8 +13,8 @@ def demo(seconds: float, seed: int, plot: str) -> None:
     """Solve two problems and compare with rivals that are run here and now."""
     from rich.console import Console
 
+    from dcra.cli.demonstration import present
     from dcra.cli.errors import bad_input
-    from dcra.demo import present
 
     if not 0 < seconds < float("inf"):
         raise click.BadParameter(f"must be positive; got {seconds}", param_hint="--seconds")

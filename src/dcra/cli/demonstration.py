@@ -15,13 +15,13 @@ import numpy as np
 from dcra._array import Host
 from dcra.api import minimize, solve
 from dcra.bench.floor import l1_floor, l1_random
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines import DCRA, Engine
-from dcra.operators import norm_estimate
-from dcra.problem import Problem
+from dcra.model.operators import norm_estimate
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 from dcra.result import Result, Status
-from dcra.term import Term
-from dcra.threads import default_jobs, one_blas_thread
+from dcra.search.threads import default_jobs, one_blas_thread
 
 if TYPE_CHECKING:
     from rich.console import Console

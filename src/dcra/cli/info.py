@@ -68,7 +68,7 @@ def version(package: str) -> str | None:
 def threads() -> Section:
     from threadpoolctl import threadpool_info
 
-    from dcra.threads import default_jobs
+    from dcra.search.threads import default_jobs
 
     blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
     described = [f"{b['internal_api']} {b['version']}, {b['num_threads']} threads" for b in blas]

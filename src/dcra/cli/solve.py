@@ -11,7 +11,7 @@ import click
 from dcra.cli.errors import bad_input
 
 if TYPE_CHECKING:
-    from dcra.problem import Problem
+    from dcra.model.problem import Problem
     from dcra.result import Result
 
 KINDS = {
@@ -70,7 +70,7 @@ def solve(
     """
     from dcra import io
     from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
-    from dcra.display import terminal
+    from dcra.progress import terminal
     from dcra.result import Status
 
     with bad_input():  # before the work, so that no answer is lost for want of a place to put it

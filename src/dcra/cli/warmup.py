@@ -37,10 +37,10 @@ def tasks(storage: str) -> dict[str, Callable[[], Any]]:
     """Small solves that need every loop between them: methods but rivals, constraints, a batch, couplings."""
     from dcra import api
     from dcra.apps.qap import qap
-    from dcra.constraints import exactly
     from dcra.methods import METHODS
-    from dcra.problem import Problem
-    from dcra.term import Term
+    from dcra.model.constraints import exactly
+    from dcra.model.problem import Problem
+    from dcra.model.term import Term
 
     def one(method: str) -> Callable[[], Any]:
         A = matrix(storage, SMALL if method in ("enumerate", "meet") else LARGE)
@@ -87,7 +87,7 @@ def applications() -> dict[str, Callable[[], Any]]:
     """Small solves that need the loops of the applications."""
     from dcra import api
     from dcra.apps import maxsat, mimo
-    from dcra.closest import Closest
+    from dcra.exact.closest_pairs import Closest
 
     def clauses() -> Any:
         return maxsat.solve([[v] for v in range(1, LARGE)], hard=[[-1, -2], [1, 2, 3]], starts=3, seed=0)

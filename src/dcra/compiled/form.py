@@ -17,12 +17,12 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, from_numpy, is_numpy, namespace, to_numpy
 from dcra._kernels import loading
-from dcra.fields import Couplings, SpinForm, build_couplings
+from dcra.compiled.piece import Piece, Smoothing
+from dcra.compiled.quadratic import Couplings, SpinForm, build_couplings
+from dcra.compiled.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
 from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
-from dcra.operators import MatrixFree, Operator, SparseMatrix
-from dcra.pieces import Piece, Smoothing
-from dcra.problem import Problem
-from dcra.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
+from dcra.model.operators import MatrixFree, Operator, SparseMatrix
+from dcra.model.problem import Problem
 
 SAFE_EXPONENT = {"float64": 128, "float32": SAFE_FLOAT32_EXPONENT}
 """Entries between 2^-e and 2^e are left as they are."""

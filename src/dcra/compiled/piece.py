@@ -8,7 +8,7 @@ from math import inf
 
 from dcra._array import Array, namespace
 from dcra.losses import Loss
-from dcra.operators import Operator
+from dcra.model.operators import Operator
 
 Smoothing = float | tuple[float, ...]
 """One delta for all pieces, or one for each."""

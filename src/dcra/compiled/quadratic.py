@@ -11,7 +11,7 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra._kernels.store import Dense, Sparse
-from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
+from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
 
 GRAIN, REACH = 2.0**-4, 2.0**18
 """Fields that are multiples of the one below the other stay exact in float32."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from dcra._array import Array, Host, to_numpy
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build, smoothed
+from dcra.compiled.piece import Piece, Smoothing
 from dcra.losses import CappedL1, Logistic, TableLoss
-from dcra.operators import Operator, SparseMatrix
-from dcra.pieces import Piece, Smoothing
+from dcra.model.operators import Operator, SparseMatrix
 
 SAFE_FLOAT32_EXPONENT = 16
 """float32 entries between 2^-16 and 2^16 are left as they are."""

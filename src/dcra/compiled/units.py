@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dcra._array import Host, from_numpy, to_numpy
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Piece
 from dcra.losses import TableLoss
-from dcra.pieces import Piece
 
 WIDENING = 1.2
 """Natural delta in units of mean residual over typical slope."""

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra._array import Host, to_numpy
-from dcra.compiled import Compiled
-from dcra.constraints import Constraints
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
+from dcra.model.constraints import Constraints
 
 MAX_NODES = 2000
 """Nodes when there is no time limit: a deterministic end."""

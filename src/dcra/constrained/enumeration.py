@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._array import Host
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.enumeration import SEGMENTS, spins_of
+from dcra.exact.enumeration import SEGMENTS, spins_of
 
 CHUNK = 4096
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host, from_numpy, is_numpy
-from dcra.compiled import Compiled, compile_problem
-from dcra.constraints import Constraints
-from dcra.problem import Problem
-from dcra.schedule import natural_units
-from dcra.term import Term
+from dcra.compiled.form import Compiled, compile_problem
+from dcra.compiled.units import natural_units
+from dcra.model.constraints import Constraints
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 GROWTH = 2.0
 """Factor on the weight of a row that a descent left violated."""

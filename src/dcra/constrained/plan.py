@@ -15,21 +15,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra._array import Host, from_numpy, to_numpy
-from dcra.auto import Portfolio, search_plan
+from dcra.auto.descents import Portfolio, search_plan
+from dcra.auto.equations import meet_beside
 from dcra.baselines.random import RandomSigns
-from dcra.branching import Branch, BranchState, is_linear, nearest_feasible
-from dcra.certificate import rounded_up
-from dcra.compiled import Compiled
-from dcra.constraints import Constraints
+from dcra.bounds.dual import rounded_up
+from dcra.compiled.form import Compiled
+from dcra.constrained.branch_and_bound import Branch, BranchState, is_linear, nearest_feasible
+from dcra.constrained.enumeration import EnumerateFeasible, on_host
+from dcra.constrained.penalties import Penalties
+from dcra.constrained.repair import Repair
+from dcra.constrained.swap import TRIES, Swap
 from dcra.engines.base import Engine, Starts, State
-from dcra.feasible import EnumerateFeasible, on_host
-from dcra.meeting import meet_beside
-from dcra.penalties import Penalties
-from dcra.plans import Exhaust, Outcome, Plan, Task
-from dcra.polish.swap import TRIES, Swap
-from dcra.repair import Repair
+from dcra.model.constraints import Constraints
 from dcra.result import Status
-from dcra.search import Search
+from dcra.search.plans import Exhaust, Outcome, Plan, Task
+from dcra.search.state import Search
 
 SWAP_SHARE = 0.5
 """Work of the swaps after a descent, in units of the descent's own."""

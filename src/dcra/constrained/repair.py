@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dcra._array import Host
-from dcra.constraints import Constraints
+from dcra.model.constraints import Constraints
 
 STEPS = 200
 """Flips tried at least; and as many as three times the variables."""

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._kernels.store import counts
-from dcra.compiled import Compiled
-from dcra.constraints import Group
+from dcra.compiled.form import Compiled
+from dcra.compiled.units import units_at
 from dcra.engines.base import Engine, Starts
-from dcra.polish.points import PointState
-from dcra.schedule import units_at
+from dcra.model.constraints import Group
+from dcra.polish.base import PointState
 
 TRIES = 4
 """Partners looked at for one variable."""

@@ -98,7 +98,7 @@ def _chunks(n: int, progress: bool) -> Any:
     steps = range(0, n, CHUNK)
     if not progress:
         return steps
-    from dcra.display import terminal
+    from dcra.progress import terminal
 
     console = terminal()
     if console is None:

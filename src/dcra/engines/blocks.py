@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcra._array import Array, from_numpy, namespace, set_columns, to_numpy
-from dcra.compiled import Compiled
-from dcra.fields import SpinForm
-from dcra.operators import MatrixFree, Operator, SparseMatrix, norm_estimate
-from dcra.pieces import Smoothing
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Smoothing
+from dcra.compiled.quadratic import SpinForm
+from dcra.model.operators import MatrixFree, Operator, SparseMatrix, norm_estimate
 
 WIDTH = 64
 

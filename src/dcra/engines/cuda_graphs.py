@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from dcra._array import Array, Host, is_torch
-from dcra.compiled import Compiled
-from dcra.engines.block import Block, step, sweep
-from dcra.pieces import Smoothing
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Smoothing
+from dcra.engines.blocks import Block, step, sweep
 
 
 class Runner:

@@ -9,12 +9,12 @@ import numpy as np
 
 from dcra import lift
 from dcra._array import Array, Host, device_of, from_numpy, namespace, to_numpy
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Smoothing
+from dcra.compiled.units import natural_units
 from dcra.engines import dcra_loop
 from dcra.engines.base import Engine, Starts, State
-from dcra.operators import norm_estimate
-from dcra.pieces import Smoothing
-from dcra.schedule import natural_units
+from dcra.model.operators import norm_estimate
 
 
 class Iterate(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcra._array import Host
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import State
 from dcra.lift import GRID
 from dcra.losses import TableLoss

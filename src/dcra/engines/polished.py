@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dcra._array import Host
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from dcra._array import Host
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts, State
-from dcra.engines.block import convexity
+from dcra.engines.blocks import convexity
 
 if TYPE_CHECKING:
     from dcra.engines.sweep import Sweep

@@ -14,12 +14,12 @@ import numpy as np
 from dcra._array import Host, from_numpy, to_numpy
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense, Model
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.piece import Smoothing
+from dcra.compiled.units import natural_units
 from dcra.engines.base import Engine, Starts, State
-from dcra.engines.block import WIDTH, blocks_of, convexity, first_penalty, steered
-from dcra.engines.runners import runner_for
-from dcra.pieces import Smoothing
-from dcra.schedule import natural_units
+from dcra.engines.blocks import WIDTH, blocks_of, convexity, first_penalty, steered
+from dcra.engines.cuda_graphs import runner_for
 
 SPREAD = 0.1
 """Starts are uniform in [-SPREAD, SPREAD]."""
@@ -78,7 +78,7 @@ class Sweep(Engine):
             and not compiled.pieces
             and self.block in (None, 1)
         ):
-            from dcra.engines.field_sweep import FieldSweepState
+            from dcra.engines.quadratic_sweep import FieldSweepState
 
             return FieldSweepState(self, compiled, starts)
         if self.smoothing == "auto":

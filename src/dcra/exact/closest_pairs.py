@@ -17,10 +17,10 @@ import numpy as np
 
 from dcra._array import Host
 from dcra._kernels import loading
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.equations import Equations, equations_of
-from dcra.freeing import central_point, narrowest
+from dcra.exact.free_variables import central_point, narrowest
+from dcra.exact.integer_equations import Equations, equations_of
 
 HALF = 19
 """Variables of a half: lists of half a million sums."""

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._array import Host
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.tables import Tables
 from dcra.engines.base import Engine, Starts, State
-from dcra.problem import Problem
-from dcra.tables import Tables
+from dcra.model.problem import Problem
 
 MAX_WORK = 2_000_000_000
 """Largest 2^n r that is enumerated."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcra._array import Host
-from dcra.equations import Equations
+from dcra.exact.integer_equations import Equations
 
 REPAIRS = 60
 """Moves, at most, that make a point central."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.losses import L1, CappedL1, Huber, L2Norm, LInf, SquaredL2
-from dcra.operators import MatrixFree, SparseMatrix
-from dcra.problem import DOMAINS, Problem
+from dcra.model.operators import MatrixFree, SparseMatrix
+from dcra.model.problem import DOMAINS, Problem
 
 LARGEST = 2**40
 """Largest integer in the equations: sums stay far from overflow."""

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dcra._array import Host
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.equations import Equations, equations_of
+from dcra.exact.integer_equations import Equations, equations_of
 
 MAX_VARIABLES = 88
 """Beyond, the lists alone would take a gigabyte and the search years."""

@@ -20,9 +20,9 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.losses import Linear, LInf, Loss, TableLoss
-from dcra.operators import SparseMatrix
-from dcra.problem import DOMAINS, Problem
-from dcra.term import Term
+from dcra.model.operators import SparseMatrix
+from dcra.model.problem import DOMAINS, Problem
+from dcra.model.term import Term
 
 
 def piecewise_linear(loss: Loss) -> bool:

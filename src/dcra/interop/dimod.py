@@ -17,7 +17,7 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.api import solve
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 from dcra.result import Result
 
 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dcra.io import qubo
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 
 def read(path: Path, b: Path | None = None) -> Problem:

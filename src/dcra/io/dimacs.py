@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import ClauseProblem
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 HARD = -(2**62)
 """Stands for h among the numbers: no weight is negative, and nobody writes this one."""

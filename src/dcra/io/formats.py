@@ -19,8 +19,8 @@ from typing import Any
 from dcra.io.text import parse_loss
 from dcra.losses import Loss
 from dcra.messages import suggest
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 FORMATS: dict[str, str] = {
     "npz": "dcra.io.npz",

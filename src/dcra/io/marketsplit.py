@@ -9,9 +9,9 @@ import numpy as np
 from dcra._array import to_numpy
 from dcra.io.coordinates import lines_of, number, save_text, size, text_of
 from dcra.losses import L1
-from dcra.operators import MatrixFree, SparseMatrix
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.operators import MatrixFree, SparseMatrix
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 
 def read(path: Path, b: Path | None = None) -> Problem:

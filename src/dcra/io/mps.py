@@ -12,7 +12,7 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.messages import missing
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 SHOWN = 3
 """Names of variables given in a complaint."""

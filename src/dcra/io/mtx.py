@@ -14,9 +14,9 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.io.text import loss_text, parse_loss
-from dcra.operators import MatrixFree, SparseMatrix
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.operators import MatrixFree, SparseMatrix
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 ENDINGS = (".mtx", ".mtx.gz")
 MARK = "dcra:"

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host, to_numpy
-from dcra.constraints import Rows
 from dcra.io.text import loss_text, parse_loss
-from dcra.operators import MatrixFree, Operator, SparseMatrix
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.constraints import Rows
+from dcra.model.operators import MatrixFree, Operator, SparseMatrix
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 Arrays = Mapping[str, Host]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.io.coordinates import Line, lines_of, number, save_text, text_of, whole
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 
 def read(path: Path, b: Path | None = None) -> Problem:

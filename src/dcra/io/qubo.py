@@ -25,7 +25,7 @@ from dcra.io.coordinates import (
     size,
     text_of,
 )
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 COMMENTS = {"sparse": "#c%", "qubo": "#c%", "coo": "#"}
 

@@ -18,7 +18,7 @@ from dcra.io.coordinates import (
     size,
     text_of,
 )
-from dcra.problem import Problem
+from dcra.model.problem import Problem
 
 
 def read(path: Path, b: Path | None = None) -> Problem:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host
-from dcra.constraints import Constraints
+from dcra.model.constraints import Constraints
 
 PASSES = 20
 """Rounds in which rows fix variables for other rows."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from dcra._array import to_numpy
 from dcra.losses import L1, Hinge, Linear, LInf, SquaredHinge, SquaredL2
-from dcra.operators import MatrixFree, SparseMatrix
-from dcra.problem import Problem
-from dcra.quadratic import Quadratic, lattice_step
-from dcra.term import Term
+from dcra.model.operators import MatrixFree, SparseMatrix
+from dcra.model.problem import Problem
+from dcra.model.quadratic import Quadratic, lattice_step
+from dcra.model.term import Term
 
 WHOLE_LOSSES = (L1, SquaredL2, Hinge, SquaredHinge, Linear, LInf)
 """Losses that are whole numbers at whole numbers."""

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, to_numpy
-from dcra.constraints import Constraints, Rows, as_sequence
 from dcra.messages import shown, suggest
-from dcra.operators import DenseMatrix, MatrixFree, Operator
-from dcra.quadratic import Quadratic, as_quadratic
-from dcra.term import Term, vector
+from dcra.model.constraints import Constraints, Rows, as_sequence
+from dcra.model.operators import DenseMatrix, MatrixFree, Operator
+from dcra.model.quadratic import Quadratic, as_quadratic
+from dcra.model.term import Term, vector
 
 if TYPE_CHECKING:
-    from dcra.certificate import Stage
-    from dcra.compiled import Compiled
-    from dcra.plans import Plan
+    from dcra.bounds.dual import Stage
+    from dcra.compiled.form import Compiled
+    from dcra.search.plans import Plan
 
 Domain = Literal["spin", "binary"]
 DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -221,7 +221,7 @@ class Problem:
     @property
     def integer_valued(self) -> bool:
         """Whether F is known to be an integer at every point of the domain."""
-        from dcra.whole import has_whole_values
+        from dcra.model.integrality import has_whole_values
 
         return has_whole_values(self)
 
@@ -229,7 +229,7 @@ class Problem:
         """The constraints as rows; contradictions that are plain to see are refused."""
         if given is None or not as_sequence(given):
             return None
-        from dcra.contradictions import refuse_contradictions
+        from dcra.model.infeasibility import refuse_contradictions
 
         constraints = Constraints(given, self.n, DOMAINS[self.domain])
         refuse_contradictions(constraints)

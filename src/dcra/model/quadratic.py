@@ -11,10 +11,10 @@ import numpy as np
 
 from dcra._array import Array, Host, namespace, to_numpy
 from dcra.messages import shown
-from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
 
 if TYPE_CHECKING:
-    from dcra.problem import Problem
+    from dcra.model.problem import Problem
 
 
 EXACT = 2.0**52

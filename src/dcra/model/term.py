@@ -10,7 +10,7 @@ import numpy as np
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.losses import Linear, Loss, as_loss
 from dcra.messages import shown
-from dcra.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
 
 
 @dataclass(frozen=True, eq=False)

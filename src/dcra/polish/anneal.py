@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._kernels.store import memory
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.units import units_at
 from dcra.engines.base import Engine, Starts, State
-from dcra.polish.points import PointState
-from dcra.schedule import units_at
+from dcra.polish.base import PointState
 
 CAUTION = 1.0
 """How soon a hopeless flip is looked at again; infinite for plain Metropolis."""
@@ -52,7 +52,7 @@ class Anneal(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         if compiled.quadratic is not None:
-            from dcra.polish.fields import FieldAnnealState
+            from dcra.polish.quadratic import FieldAnnealState
 
             return FieldAnnealState(self, compiled, starts)
         return AnnealState(self, compiled, starts)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcra._array import Host
 from dcra._kernels.seed import state as random_state
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts, State
 
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, to_numpy
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
+from dcra.polish.base import PointState, initial_spins
 from dcra.polish.neighbours import Neighbours
-from dcra.polish.points import PointState, initial_spins
 
 PATIENCE = 16
 """Flips tried in the order of their predicted gain where A has products only."""
@@ -25,7 +25,7 @@ class Flip(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         if compiled.tabulated and compiled.quadratic is not None:
-            from dcra.polish.fields import FieldFlipState
+            from dcra.polish.quadratic import FieldFlipState
 
             return FieldFlipState(compiled, starts)
         if compiled.tabulated:

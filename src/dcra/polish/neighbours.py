@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, namespace, to_numpy
-from dcra.compiled import Compiled
-from dcra.operators import DenseMatrix, Operator, SparseMatrix
+from dcra.compiled.form import Compiled
+from dcra.model.operators import DenseMatrix, Operator, SparseMatrix
 
 MOST_ENTRIES = 1 << 24
 """Residuals of neighbours in memory at once."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 from dcra.polish.flip import FlipState
 
@@ -25,7 +25,7 @@ class PairFlip(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         if compiled.quadratic is not None:
-            from dcra.polish.fields import FieldFlipState
+            from dcra.polish.quadratic import FieldFlipState
 
             return FieldFlipState(compiled, starts)
         return PairFlipState(compiled, starts)

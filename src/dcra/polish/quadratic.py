@@ -14,11 +14,11 @@ import numpy as np
 from dcra._array import Host
 from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
+from dcra.compiled.quadratic import Couplings, thresholds
+from dcra.compiled.units import units_at
 from dcra.engines.base import Starts
-from dcra.fields import Couplings, thresholds
-from dcra.polish.points import InTurn, initial_spins
-from dcra.schedule import units_at
+from dcra.polish.base import InTurn, initial_spins
 
 if TYPE_CHECKING:
     from dcra.polish.anneal import Anneal

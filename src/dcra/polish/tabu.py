@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._kernels.store import Dense, Sparse
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.polish.points import PointState
+from dcra.polish.base import PointState
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Tabu(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         if compiled.quadratic is not None:
-            from dcra.polish.fields import FieldTabuState
+            from dcra.polish.quadratic import FieldTabuState
 
             return FieldTabuState(self, compiled, starts)
         return TabuState(self, compiled, starts)

@@ -8,14 +8,14 @@ from math import inf, isfinite, sqrt
 import numpy as np
 
 from dcra._array import to_numpy
-from dcra.certificate import DualStage, Stage, rounded_up, trivial_bound
-from dcra.compiled import Compiled
-from dcra.crew import Crew, Job, on_interrupt
-from dcra.plans import Outcome, Plan, Task
-from dcra.problem import Problem
+from dcra.bounds.dual import DualStage, Stage, rounded_up, trivial_bound
+from dcra.compiled.form import Compiled
+from dcra.model.problem import Problem
 from dcra.result import Result, Status
-from dcra.search import Search
-from dcra.threads import one_blas_thread
+from dcra.search.plans import Outcome, Plan, Task
+from dcra.search.state import Search
+from dcra.search.threads import one_blas_thread
+from dcra.search.workers import Crew, Job, on_interrupt
 
 CHUNK_SECONDS = 0.002
 MAX_CHUNK = 1 << 40
@@ -161,8 +161,8 @@ def dual_stage(compiled: Compiled, fun: float, seconds: float) -> Stage:
         return special
     if compiled.quadratic is None:
         return DualStage(compiled, fun)
-    from dcra.sdp import SdpStage
-    from dcra.sdp_mixed import MixedStage
+    from dcra.bounds.semidefinite import SdpStage
+    from dcra.bounds.semidefinite_with_losses import MixedStage
 
     return (MixedStage if compiled.pieces else SdpStage)(compiled, fun, seconds)
 

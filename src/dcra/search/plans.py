@@ -8,9 +8,9 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.engines.base import Engine, Starts, State
-from dcra.enumeration import SEGMENTS, Enumerate
+from dcra.exact.enumeration import SEGMENTS, Enumerate
 from dcra.result import Status
-from dcra.search import Search
+from dcra.search.state import Search
 
 
 class Task(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.result import Progress, Status, relative_gap
 
 DEFAULT_STARTS = 32

@@ -37,7 +37,7 @@ def after_short_call(family: str = "losses") -> None:
 
 def _warm(family: str) -> None:
     from dcra.api import minimize, solve
-    from dcra.problem import Problem
+    from dcra.model.problem import Problem
 
     options: dict[str, Any] = {"starts": 1, "seed": 0, "n_jobs": 1}
     rng = np.random.default_rng(0)  # something that is not solved at a glance

@@ -28,7 +28,7 @@ from dcra.engines import DCRA
 from dcra.losses import L1, Huber, SquaredL2
 
 LOSSES = {"l1": L1(), "squared": SquaredL2(), "huber": Huber(0.5)}
-EXAMPLE = Path(__file__).parents[2] / "examples" / "hashing.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "hashing.py"
 PEERS = [hashing.SDH, hashing.FSDH, hashing.ClassCodewords, hashing.ITQ, hashing.LSH]
 
 

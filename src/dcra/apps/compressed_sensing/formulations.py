@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from dcra._array import Array, namespace
 from dcra.losses import L1, Loss
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 
 def binary_problem(A: Any, y: Array, lam: float = 0.0, loss: str | Loss = "l1") -> Problem:

@@ -10,7 +10,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.apps.compressed_sensing.messages import MAX_STEPS, Channel, Messages, prior_of
 from dcra.apps.compressed_sensing.validation import Asked
-from dcra.threads import one_blas_thread
+from dcra.search.threads import one_blas_thread
 
 CHUNK_ENTRIES = 1 << 22
 """Means in memory at once."""

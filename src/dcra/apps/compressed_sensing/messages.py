@@ -21,9 +21,9 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.apps.compressed_sensing.density import Density, estimate
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.operators import DenseMatrix, MatrixFree, Operator, as_operator
+from dcra.model.operators import DenseMatrix, MatrixFree, Operator, as_operator
 
 MAX_STEPS = 150
 STILL = 1e-4

@@ -19,9 +19,9 @@ from dcra.apps.compressed_sensing.messages import MessagePassing
 from dcra.apps.compressed_sensing.result import Recoveries, Recovery
 from dcra.apps.compressed_sensing.validation import Asked, check
 from dcra.losses import L1, Loss
-from dcra.problem import Problem
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 from dcra.result import Result, Status
-from dcra.term import Term
 
 STARTS = 49
 """Starts of message passing before the search takes over, unless asked for."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcra._array import Host, is_array, to_numpy
 from dcra.losses import L1, Loss, as_loss
-from dcra.operators import DenseMatrix, Operator, as_operator
+from dcra.model.operators import DenseMatrix, Operator, as_operator
 
 
 class Asked(NamedTuple):

@@ -190,7 +190,7 @@ class SupervisedHashing(LinearHash):
         return L1() if self.loss == "l1" else SquaredL2()
 
     def _report(self) -> Report:
-        from dcra.display import terminal
+        from dcra.progress import terminal
 
         console = terminal() if self.progress else None
         if console is None:

@@ -15,7 +15,7 @@ from dcra.apps.hashing.blocks import Rows, is_dask, ordered, ranges
 from dcra.apps.hashing.features import MAP_ROWS, Features, feature_map, mapped
 from dcra.apps.hashing.ridge import signs
 from dcra.apps.hashing.targets import Table, label_table
-from dcra.threads import one_blas_thread
+from dcra.search.threads import one_blas_thread
 
 MAX_BITS = 1024
 

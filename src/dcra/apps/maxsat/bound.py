@@ -21,10 +21,10 @@ from dcra._kernels import loading
 from dcra._kernels.store import Sparse
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import quadratic_form
-from dcra.certificate import DualStage, Stage, trivial_bound
-from dcra.compiled import Compiled
-from dcra.fields import Couplings
-from dcra.sdp import EPS, PATIENCE, Relaxation, Rounds, affordable
+from dcra.bounds.dual import DualStage, Stage, trivial_bound
+from dcra.bounds.semidefinite import EPS, PATIENCE, Relaxation, Rounds, affordable
+from dcra.compiled.form import Compiled
+from dcra.compiled.quadratic import Couplings
 
 SIGNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 """Of the spins in the four products of a pair."""

@@ -9,8 +9,8 @@ from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.search import AnnealClauses, ClauseAnneal, ClauseWalk
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished, PolishedState
-from dcra.plans import Outcome, Task, next_starts
-from dcra.search import Search
+from dcra.search.plans import Outcome, Task, next_starts
+from dcra.search.state import Search
 
 FIRST_PASSES = 100
 """Passes of the first run of a timed search; every later one may be twice as long as the one before."""

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from dcra._array import Array
 from dcra.apps.maxsat.clauses import Clauses
-from dcra.problem import Problem
-from dcra.term import Term
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 if TYPE_CHECKING:
     from dcra._kernels.formula import Formula
-    from dcra.certificate import Stage
-    from dcra.compiled import Compiled
-    from dcra.plans import Plan
+    from dcra.bounds.dual import Stage
+    from dcra.compiled.form import Compiled
+    from dcra.search.plans import Plan
 
 Host = NDArray[Any]
 

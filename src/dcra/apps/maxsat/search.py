@@ -15,9 +15,9 @@ from dcra._kernels.formula import Formula, walk
 from dcra._kernels.seed import state as random_state
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.scales import LIGHT_SHARE, empty_cost, lightest, penalties, typical_change
-from dcra.compiled import Compiled
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.polish.points import initial_spins
+from dcra.polish.base import initial_spins
 
 NEEDS = frozenset({"clauses"})
 

@@ -17,10 +17,10 @@ from dcra.apps.mimo.model import Received, received
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.robust import down_weighted, residuals, robust
 from dcra.apps.mimo.search import SMALL, Effort, Posterior, effort_for, fitted, least_squares, sampled
-from dcra.crew import on_interrupt
 from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.result import Status
-from dcra.threads import default_jobs, one_blas_thread
+from dcra.search.threads import default_jobs, one_blas_thread
+from dcra.search.workers import on_interrupt
 
 Host = NDArray[Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dcra.lockstep import Stop, in_parallel
+from dcra.batch.lockstep import Stop, in_parallel
 from dcra.result import Status
 
 GRAIN = 8

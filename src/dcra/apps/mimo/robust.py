@@ -11,9 +11,9 @@ from dcra.apps.mimo.model import Received
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.search import EXACT_SPINS
 from dcra.losses import Huber, Loss, as_loss
-from dcra.problem import Problem
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 from dcra.result import Status
-from dcra.term import Term
 
 Host = NDArray[Any]
 

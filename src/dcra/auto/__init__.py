@@ -1,0 +1,1 @@
+"""Method "auto": the decision, and the plans that it chooses from."""

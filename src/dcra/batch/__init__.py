@@ -1,0 +1,1 @@
+"""One A, many right-hand sides."""

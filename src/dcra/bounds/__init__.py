@@ -1,0 +1,1 @@
+"""Lower bounds: by duality of the losses, and by the semidefinite relaxation of quadratics."""

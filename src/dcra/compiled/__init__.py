@@ -1,0 +1,1 @@
+"""What engines see: a problem over spins, its terms in a row, and the arrays of the inner loops."""

@@ -1,0 +1,1 @@
+"""Searches under constraints: penalties, repair, swaps, branch and bound."""

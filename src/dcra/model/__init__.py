@@ -1,0 +1,1 @@
+"""What the user states: matrices, terms, constraints, the problem; knows no search."""
