@@ -17,7 +17,7 @@ from dcra.compiled.piece import Piece
 from dcra.compiled.quadratic import SpinForm
 from dcra.engines.base import Engine, Starts
 from dcra.losses import SquaredL2
-from dcra.model.operators import DenseMatrix, SparseMatrix
+from dcra.model.operators import DenseMatrix
 from dcra.polish.anneal import Anneal
 from dcra.polish.quadratic import FieldAnnealState
 
@@ -86,8 +86,8 @@ def recast(compiled: Compiled) -> Compiled:
 
 def _parts(piece: Piece) -> tuple[Host, Host, Host]:
     """A, b and the weight of each row in float64, the argument's scale among the weights."""
-    A = piece.operator.A
-    dense = A.toarray() if isinstance(piece.operator, SparseMatrix) else to_numpy(A)
+    assert isinstance(piece.operator, DenseMatrix)
+    dense = piece.operator.dense()
     b = to_numpy(piece.b).astype(np.float64)
     weight = piece.weight if isinstance(piece.weight, float) else to_numpy(piece.weight).astype(np.float64)
     return dense.astype(np.float64), b, weight * piece.argument**2 * np.ones(b.size)

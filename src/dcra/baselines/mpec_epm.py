@@ -13,7 +13,7 @@ from dcra.baselines.mpec import EVERY, GROWTH, Mpec, MpecState
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
 from dcra.engines.base import Starts, State
-from dcra.model.operators import SparseMatrix, norm_estimate
+from dcra.model.operators import MatrixFree, norm_estimate
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,6 @@ def _steepest(p: Piece) -> float:
 
 def _reach(p: Piece) -> Host:
     """Largest |As - b| of each row over the box."""
-    A = p.operator.A
-    sums = abs(A).sum(axis=1) if isinstance(p.operator, SparseMatrix) else np.abs(to_numpy(A)).sum(axis=1)
-    reach: Host = np.asarray(sums).ravel() + np.abs(to_numpy(p.b))
+    assert not isinstance(p.operator, MatrixFree)
+    reach: Host = p.operator.row_sizes() + np.abs(to_numpy(p.b))
     return reach

@@ -23,7 +23,6 @@ from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
 from dcra.compiled.units import natural_units
-from dcra.model.operators import Operator, SparseMatrix
 
 Projection = Callable[[Array], Array]
 
@@ -161,15 +160,12 @@ def factor_work(compiled: Compiled) -> int:
 def _factorise(compiled: Compiled, theta: tuple[float, ...], shift: float) -> Callable[[Host], Host]:
     if not compiled.pieces:
         return lambda V: V / shift
-    pieces = list(zip(compiled.pieces, theta, strict=True))
-    if all(isinstance(p.operator, SparseMatrix) for p in compiled.pieces):
-        return _sparse_factor([p.operator.A * t**0.5 for p, t in pieces], shift)
-    return _dense_factor(np.concatenate([_host(p.operator) * t**0.5 for p, t in pieces]), shift)
-
-
-def _host(operator: Operator) -> Host:
-    A = operator.A.toarray() if isinstance(operator, SparseMatrix) else to_numpy(operator.A)
-    return np.asarray(A, np.float64)
+    roots = [t**0.5 for t in theta]
+    operators = [p.operator for p in compiled.pieces]
+    if all(A.sparse for A in operators):
+        return _sparse_factor([A.on_host() * t for A, t in zip(operators, roots, strict=True)], shift)
+    dense = [A.dense().astype(np.float64) * t for A, t in zip(operators, roots, strict=True)]
+    return _dense_factor(np.concatenate(dense), shift)
 
 
 def _dense_factor(B: Host, shift: float) -> Callable[[Host], Host]:

@@ -222,8 +222,7 @@ def _without_zero_rows(
     if suspects.size == 0:
         return operator, b, weight, 0.0
     rows = operator.rows(suspects)
-    size = abs(rows.A).sum(axis=1) if isinstance(rows, SparseMatrix) else to_numpy(abs(rows.A)).sum(axis=1)
-    zero = suspects[np.asarray(size).ravel() == 0]
+    zero = suspects[rows.row_sizes() == 0]
     if zero.size == 0:
         return operator, b, weight, 0.0
     keep = np.setdiff1d(np.arange(operator.shape[0]), zero)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra._kernels.store import Dense, Sparse
-from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
+from dcra.model.operators import Operator
 
 GRAIN, REACH = 2.0**-4, 2.0**18
 """Fields that are multiples of the one below the other stay exact in float32."""
@@ -56,13 +56,11 @@ class SpinForm:
 
     def apply(self, S: Array) -> Array:
         """J s for S of shape (..., n)."""
-        if isinstance(self.J, MatrixFree):
-            return 0.5 * (self.J.apply(S) + self.J.adjoint(S))
         return self.J.apply(S)
 
     def fields(self, S: Array) -> Array:
         """The entries of J s that these columns of J belong to."""
-        return self.J.adjoint(S) if not isinstance(self.J, MatrixFree) else self.apply(S)
+        return self.J.adjoint(S)
 
     def value(self, S: Array) -> Array:
         from dcra._array import namespace
@@ -84,7 +82,7 @@ class SpinForm:
         return s
 
     def columns(self, lo: int, hi: int) -> SpinForm:
-        return SpinForm(self.J.columns(lo, hi)) if not isinstance(self.J, MatrixFree) else self
+        return SpinForm(self.J.columns(lo, hi))
 
     @property
     def entries(self) -> int:
@@ -94,7 +92,7 @@ class SpinForm:
     def extremes(self) -> tuple[float, float]:
         """Estimates of the smallest and the largest eigenvalue of J, by power iteration on both sides."""
         n = self.J.shape[0]
-        like = self.J.A if isinstance(self.J, DenseMatrix) else np.empty(0)
+        like = self.J.like
         top = self._power(n, like, 0.0)
         if top == 0:
             return 0.0, 0.0
@@ -123,13 +121,13 @@ def build_couplings(form: SpinForm | None, c: Host | None, n: int) -> Couplings:
         C = Sparse(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
         reach = np.abs(field)
         values = C.val
-    elif isinstance(form.J, SparseMatrix) and form.J.entries <= DENSE_SHARE * n * n:
+    elif form.J.sparse and form.J.entries <= DENSE_SHARE * n * n:
         A = form.J.A
         values = 8.0 * A.data.astype(np.float64)
         C = Sparse(A.indptr.astype(np.int64), A.indices.astype(np.int32), values)
         reach = np.abs(field) + 0.5 * np.asarray(abs(A).sum(axis=0)).ravel() * 8.0
     else:
-        A = form.J.A.toarray() if isinstance(form.J, SparseMatrix) else to_numpy(form.J.A)
+        A = form.J.dense()
         values = np.multiply(A, 8.0, dtype=np.float64)
         np.fill_diagonal(values, 0.0)
         C = Dense(values)

@@ -11,7 +11,7 @@ from dcra._array import Array, Host, to_numpy
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build, smoothed
 from dcra.compiled.piece import Piece, Smoothing
 from dcra.losses import CappedL1, Logistic, TableLoss
-from dcra.model.operators import Operator, SparseMatrix
+from dcra.model.operators import Operator
 
 SAFE_FLOAT32_EXPONENT = 16
 """float32 entries between 2^-16 and 2^16 are left as they are."""
@@ -124,8 +124,7 @@ def _dense_store(pieces: Pieces, n: int, scales: list[float], dtype: np.dtype[An
     cols = np.empty((n, _rows(pieces) + pad), dtype)
     cols[:, _rows(pieces) :] = 0
     for p, scale in zip(pieces, scales, strict=True):
-        A = p.operator.A
-        source = A.toarray() if isinstance(p.operator, SparseMatrix) else A
+        source = p.operator.dense()
         tile = 256
         for i in range(0, source.shape[0], tile):  # tiles keep both sides of a transpose in cache
             for j in range(0, source.shape[1], tile):

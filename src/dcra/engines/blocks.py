@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, namespace, set_columns, to_numpy
+from dcra._array import Array, from_numpy, namespace, set_columns
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Smoothing
 from dcra.compiled.quadratic import SpinForm
-from dcra.model.operators import MatrixFree, Operator, SparseMatrix, norm_estimate
+from dcra.model.operators import MatrixFree, Operator, norm_estimate
 
 WIDTH = 64
 
@@ -46,10 +46,7 @@ def blocks_of(compiled: Compiled, width: int = WIDTH) -> list[Block]:
     blocks = []
     for lo in range(0, n, width):
         hi = min(n, lo + width)
-        operators = tuple(
-            p.operator if isinstance(p.operator, MatrixFree) else p.operator.columns(lo, hi)
-            for p in compiled.pieces
-        )
+        operators = tuple(p.operator.columns(lo, hi) for p in compiled.pieces)
         norms = tuple(squared_norm(op) for op in operators)
         blocks.append(Block(lo, hi, operators, norms, *_coupled(compiled, lo, hi)))
     return blocks
@@ -73,9 +70,7 @@ def squared_norm(operator: Operator) -> float:
     """||A||_2^2: exact from the Gram matrix of a narrow block, a safe estimate otherwise."""
     if isinstance(operator, MatrixFree) or operator.shape[1] > 4 * WIDTH:
         return (1.05 * norm_estimate(operator)) ** 2
-    A = operator.A
-    gram = (A.T @ A).toarray() if isinstance(operator, SparseMatrix) else to_numpy(A.T @ A)
-    return float(np.linalg.eigvalsh(gram.astype(np.float64))[-1])
+    return float(np.linalg.eigvalsh(operator.gram().astype(np.float64))[-1])
 
 
 def step(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from math import log2, pi, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.losses import L1, CappedL1, Huber, L2Norm, LInf, SquaredL2
-from dcra.model.operators import MatrixFree, SparseMatrix
 from dcra.model.problem import DOMAINS, Problem
 
 LARGEST = 2**40
@@ -51,7 +50,7 @@ def equations_of(problem: Problem) -> Equations | None:
         return _whole_equations(G, b, problem.domain, required=True)
     if not _sought_at_zero(problem):
         return None
-    A = np.concatenate([_dense(t.operator) for t in problem.terms])
+    A = np.concatenate([t.operator.dense() for t in problem.terms])
     b = np.concatenate([to_numpy(t.b) for t in problem.terms])
     return _whole_equations(A, b, problem.domain, required=False)
 
@@ -66,15 +65,10 @@ def _sought_at_zero(problem: Problem) -> bool:
         and all(
             isinstance(t.loss, ZERO_ONLY_AT_ZERO)
             and np.all(to_numpy(t.weight) > 0)
-            and not isinstance(t.operator, MatrixFree)
+            and t.operator.has_columns
             for t in problem.terms
         )
     )
-
-
-def _dense(operator: Any) -> Host:
-    A = operator.A.toarray() if isinstance(operator, SparseMatrix) else to_numpy(operator.A)
-    return np.asarray(A, np.float64)
 
 
 def _whole_equations(A: Host, b: Host, domain: str, required: bool) -> Equations | None:

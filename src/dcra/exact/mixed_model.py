@@ -20,7 +20,6 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.losses import Linear, LInf, Loss, TableLoss
-from dcra.model.operators import SparseMatrix
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
 
@@ -143,7 +142,7 @@ def _term(term: Term, low: float, width: float) -> tuple[Host, float, _Block | N
     n = term.operator.shape[1]
     weight = np.broadcast_to(to_numpy(np.asarray(term.weight)), term.operator.shape[:1]).astype(np.float64)
     h = (to_numpy(term.b) - low * to_numpy(term.operator.row_sums)).astype(np.float64)
-    A = term.operator.A if isinstance(term.operator, SparseMatrix) else to_numpy(term.operator.A)
+    A = term.operator.on_host()
     if isinstance(term.loss, Linear):
         return width * (A.T @ weight), -float(weight @ h), None
     kept = np.flatnonzero(weight)

@@ -9,7 +9,7 @@ import numpy as np
 from dcra._array import to_numpy
 from dcra.io.coordinates import lines_of, number, save_text, size, text_of
 from dcra.losses import L1
-from dcra.model.operators import MatrixFree, SparseMatrix
+from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 
@@ -53,7 +53,7 @@ def write(path: Path, problem: Problem) -> None:
     operator = term.operator
     if isinstance(operator, MatrixFree):
         raise ValueError(f"{path}: `A` is an operator without a matrix and cannot be written to a file")
-    A = operator.A.toarray() if isinstance(operator, SparseMatrix) else to_numpy(operator.A)
+    A = operator.dense()
     table = np.column_stack([A, to_numpy(term.b)]).astype(np.float64)
     lines = [f"{A.shape[0]} {A.shape[1]}", *(" ".join(map(number, row)) for row in table.tolist())]
     save_text(path, "\n".join(lines) + "\n")

@@ -14,7 +14,7 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.io.text import loss_text, parse_loss
-from dcra.model.operators import MatrixFree, SparseMatrix
+from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 
@@ -58,7 +58,7 @@ def write(path: Path, problem: Problem) -> None:
             raise ValueError(
                 f"{path}: {stale.name} is beside it and would be read as its {what} term; remove it first"
             )
-    A = term.operator.A if isinstance(term.operator, SparseMatrix) else to_numpy(term.operator.A)
+    A = term.operator.on_host()
     stated = f" {MARK} loss={loss_text(term.loss)} domain={problem.domain}"
     _write(path, A.astype(np.float64), stated)  # the shortest text of a float32 is not that of its float64
     ending = _ending(path)

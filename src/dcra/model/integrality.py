@@ -8,7 +8,7 @@ import numpy as np
 
 from dcra._array import to_numpy
 from dcra.losses import L1, Hinge, Linear, LInf, SquaredHinge, SquaredL2
-from dcra.model.operators import MatrixFree, SparseMatrix
+from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
 from dcra.model.quadratic import Quadratic, lattice_step
 from dcra.model.term import Term
@@ -30,7 +30,7 @@ def has_whole_values(problem: Problem) -> bool:
 def _is_whole_term(term: Term) -> bool:
     if not isinstance(term.loss, WHOLE_LOSSES) or isinstance(term.operator, MatrixFree):
         return False
-    A = term.operator.A.data if isinstance(term.operator, SparseMatrix) else to_numpy(term.operator.A)
+    A = to_numpy(term.operator.stored)
     weight = term.weight if isinstance(term.weight, float) else to_numpy(term.weight)
     return _is_whole(weight) and _is_whole(to_numpy(term.b)) and _is_whole(A)
 

@@ -32,6 +32,7 @@ class DenseMatrix:
 
     A: Array
     has_columns = True
+    sparse = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,8 +49,34 @@ class DenseMatrix:
     def adjoint(self, Y: Array) -> Array:
         return Y @ self.A
 
+    @property
+    def stored(self) -> Array:
+        """The entries that are kept, in any shape."""
+        return self.A
+
+    @property
+    def like(self) -> Array:
+        """An array of the library that vectors must have."""
+        return self.A
+
+    def dense(self) -> Host:
+        """A as a NumPy matrix of its own float type."""
+        return to_numpy(self.A)
+
+    def on_host(self) -> Any:
+        """A as a matrix that NumPy and SciPy can multiply: dense or sparse, as it is."""
+        return to_numpy(self.A)
+
     def columns(self, lo: int, hi: int) -> DenseMatrix:
         return DenseMatrix(self.A[:, lo:hi])
+
+    def gram(self) -> Host:
+        """A'A, for narrow A."""
+        return to_numpy(self.A.T @ self.A)
+
+    def row_sizes(self) -> Host:
+        """Sums of the absolute values of each row."""
+        return np.asarray(np.abs(to_numpy(self.A)).sum(axis=1))
 
     def rows(self, keep: Host) -> DenseMatrix:
         xp = namespace(self.A)
@@ -109,6 +136,7 @@ class SparseMatrix:
 
     A: Any
     has_columns = True
+    sparse = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -125,8 +153,28 @@ class SparseMatrix:
     def adjoint(self, Y: Array) -> Array:
         return _batched(lambda M: self.A.T @ M, Y)
 
+    @property
+    def stored(self) -> Array:
+        return self.A.data
+
+    @property
+    def like(self) -> Array:
+        return np.empty(0)
+
+    def dense(self) -> Host:
+        return np.asarray(self.A.toarray())
+
+    def on_host(self) -> Any:
+        return self.A
+
     def columns(self, lo: int, hi: int) -> SparseMatrix:
         return SparseMatrix(self.A[:, lo:hi])
+
+    def gram(self) -> Host:
+        return np.asarray((self.A.T @ self.A).toarray())
+
+    def row_sizes(self) -> Host:
+        return np.asarray(abs(self.A).sum(axis=1)).ravel()
 
     def rows(self, keep: Host) -> SparseMatrix:
         return SparseMatrix(self.A[keep, :])
@@ -174,6 +222,7 @@ class MatrixFree:
 
     A: Any
     has_columns = False
+    sparse = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -189,6 +238,31 @@ class MatrixFree:
 
     def adjoint(self, Y: Array) -> Array:
         return _batched(lambda M: self.A.rmatmat(M), Y)
+
+    @property
+    def like(self) -> Array:
+        return np.empty(0)
+
+    def dense(self) -> Host:
+        """A written out by products, some columns at a time."""
+        r, n = self.shape
+        transposed = np.empty((n, r))
+        step = max(1, CHUNK_ENTRIES // max(1, r, n))
+        for j in range(0, n, step):
+            transposed[j : j + step] = self.A.matmat(np.eye(n, min(step, n - j), -j)).T
+        return transposed.T
+
+    def on_host(self) -> Any:
+        return self.dense()
+
+    def columns(self, lo: int, hi: int) -> MatrixFree:
+        """Itself, as all columns; it has no others."""
+        assert (lo, hi) == (0, self.shape[1])
+        return self
+
+    def symmetric(self) -> MatrixFree:
+        """(A + A')/2."""
+        return MatrixFree(0.5 * (self.A + self.A.T))
 
     def scaled(self, factor: float) -> MatrixFree:
         return MatrixFree(factor * self.A)
@@ -237,7 +311,8 @@ def as_operator(A: Any) -> Operator:
 def norm_estimate(operator: Operator, iterations: int = 30) -> float:
     """||A||_2 by power iteration from a fixed start: a lower estimate, tight to a few per cent."""
     n = operator.shape[1]
-    x = _like(operator, np.random.default_rng(0).standard_normal(n))
+    x = np.random.default_rng(0).standard_normal(n)
+    x = from_numpy(x, operator.like) if isinstance(operator, DenseMatrix) else x
     xp = namespace(x)
     size = 0.0
     for _ in range(iterations):
@@ -260,6 +335,13 @@ def norm_bound(operator: Operator) -> float:
     norms = operator.column_norms
     frobenius = float(namespace(norms).linalg.vector_norm(norms))
     return max(frobenius, norm_estimate(operator)) if isinstance(operator, MatrixFree) else frobenius
+
+
+def has_finite_entries(operator: Operator) -> bool:
+    """Whether every entry of A is finite; of products only, whether A e is."""
+    if all_finite(operator.row_sums):
+        return True
+    return not isinstance(operator, MatrixFree) and all_finite(operator.stored)
 
 
 def all_finite(x: Array) -> bool:
@@ -312,14 +394,8 @@ def _linear_operator(A: Any) -> Operator:
         raise TypeError(
             "`A` is a LinearOperator without an adjoint; give it `rmatvec` (for real A: its transpose)"
         ) from error
-    if r * n > MATERIALIZE_ENTRIES:
-        return MatrixFree(operator)
-    dense = np.empty((n, r))
-    step = max(1, CHUNK_ENTRIES // max(1, r, n))
-    for j in range(0, n, step):
-        unit = np.eye(n, min(step, n - j), -j)
-        dense[j : j + step] = operator.matmat(unit).T
-    return DenseMatrix(dense.T)
+    products = MatrixFree(operator)
+    return products if r * n > MATERIALIZE_ENTRIES else DenseMatrix(products.dense())
 
 
 def _real(x: Array) -> Array:
@@ -342,9 +418,3 @@ def _batched(product: Any, X: Array) -> Array:
     flat = np.asarray(X).reshape(-1, X.shape[-1])
     image = np.asarray(product(flat.T)).T
     return np.ascontiguousarray(image).reshape(*X.shape[:-1], image.shape[-1])
-
-
-def _like(operator: Operator, x: Host) -> Array:
-    if isinstance(operator, DenseMatrix):
-        return from_numpy(x, operator.A)
-    return x

@@ -9,7 +9,7 @@ import numpy as np
 from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.messages import shown, suggest
 from dcra.model.constraints import Constraints, Rows, as_sequence
-from dcra.model.operators import DenseMatrix, MatrixFree, Operator
+from dcra.model.operators import MatrixFree, Operator
 from dcra.model.quadratic import Quadratic, as_quadratic
 from dcra.model.term import Term, vector
 
@@ -259,8 +259,7 @@ def _length(linear: Any) -> int:
 
 def _library(operator: Operator) -> str:
     """Name of A's array library; sparse matrices and LinearOperators are NumPy's."""
-    name = str(namespace(operator.A).__name__) if isinstance(operator, DenseMatrix) else "numpy"
-    return name.rpartition(".")[2]
+    return str(namespace(operator.like).__name__).rpartition(".")[2]
 
 
 def _on_host(weight: float | Array) -> float | Host:

@@ -11,7 +11,14 @@ import numpy as np
 
 from dcra._array import Array, Host, namespace, to_numpy
 from dcra.messages import shown
-from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+from dcra.model.operators import (
+    DenseMatrix,
+    MatrixFree,
+    Operator,
+    SparseMatrix,
+    as_operator,
+    has_finite_entries,
+)
 
 if TYPE_CHECKING:
     from dcra.model.problem import Problem
@@ -37,8 +44,6 @@ class Quadratic:
 
     def apply(self, x: Array) -> Array:
         """Q x in float64, for x of shape (..., n)."""
-        if isinstance(self.operator, MatrixFree):
-            return 0.5 * (self.operator.exact_residual(x, 0.0) + self.operator.exact_adjoint(x))
         return self.operator.exact_residual(x, 0.0)
 
     def value(self, x: Array) -> Array:
@@ -46,23 +51,22 @@ class Quadratic:
         xp = namespace(x)
         return xp.sum(x * self.apply(x), axis=-1)
 
-    @cached_property
+    @property
     def row_sums(self) -> Array:
         """Q e."""
-        e = self.operator.row_sums
-        return 0.5 * (e + self.operator.exact_adjoint(0 * e + 1)) if self.matrix_free else e
+        return self.operator.row_sums
 
     @property
     def matrix_free(self) -> bool:
-        return isinstance(self.operator, MatrixFree)
+        """Whether Q has products only."""
+        return not self.operator.has_columns
 
     @cached_property
     def diagonal(self) -> Host:
         """The diagonal of Q on the host; zeros where Q has products only, which then keeps its own."""
         if isinstance(self.operator, MatrixFree):
             return np.zeros(self.n)
-        A = self.operator.A
-        return np.asarray(A.diagonal() if isinstance(A, np.ndarray) or self._sparse else _diagonal(A), float)
+        return np.asarray(self.operator.on_host().diagonal(), float)
 
     @cached_property
     def off_diagonal(self) -> Operator:
@@ -86,17 +90,14 @@ class Quadratic:
         """2 Q_ij for i < j where Q has entries, on the host; None where Q has products only."""
         if self.matrix_free:
             return None
-        A = self.off_diagonal.A
-        return 2.0 * (A.data if self._sparse else to_numpy(A)[np.triu_indices(self.n, 1)])
+        rest = self.off_diagonal
+        return 2.0 * (rest.A.data if rest.sparse else to_numpy(rest.A)[np.triu_indices(self.n, 1)])
 
     def coefficients_sum(self) -> float:
         """Sum of 2 |Q_ij| over all i != j."""
-        A = self.off_diagonal.A
-        return 2.0 * float(np.sum(np.abs(A.data if self._sparse else to_numpy(A))))
-
-    @property
-    def _sparse(self) -> bool:
-        return isinstance(self.operator, SparseMatrix)
+        rest = self.off_diagonal
+        assert not isinstance(rest, MatrixFree)
+        return 2.0 * float(np.sum(np.abs(to_numpy(rest.stored))))
 
 
 def as_quadratic(Q: Any) -> Quadratic:
@@ -112,7 +113,7 @@ def as_quadratic(Q: Any) -> Quadratic:
     r, n = operator.shape
     if r != n or n == 0:
         raise ValueError(f"`quadratic` must be square, of shape (n, n); got {(r, n)}")
-    if not _finite(operator):
+    if not has_finite_entries(operator):
         raise ValueError("`quadratic` must be finite; it holds NaN or infinite entries")
     return Quadratic(_symmetric(operator))
 
@@ -169,24 +170,14 @@ def least_quadratic(quadratic: Quadratic, q: Host, domain: str) -> tuple[float, 
 
 def _symmetric(operator: Operator) -> Operator:
     if isinstance(operator, MatrixFree):
-        return operator
+        return operator.symmetric()
     A = operator.A
-    if isinstance(operator, SparseMatrix):
+    if operator.sparse:
         if abs(A - A.T).nnz == 0:
             return operator
         return as_operator(0.5 * (A + A.T))
     xp = namespace(A)
     return operator if bool(xp.all(A == A.T)) else DenseMatrix(0.5 * A + 0.5 * A.T)
-
-
-def _finite(operator: Operator) -> bool:
-    if isinstance(operator, MatrixFree):
-        return all_finite(operator.row_sums)
-    return all_finite(operator.A.data if isinstance(operator, SparseMatrix) else operator.A)
-
-
-def _diagonal(A: Array) -> Host:
-    return np.asarray(to_numpy(A)).diagonal()
 
 
 def _spread(diagonal: Host, like: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.losses import Linear, Loss, as_loss
 from dcra.messages import shown
-from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix, all_finite, as_operator
+from dcra.model.operators import Operator, all_finite, as_operator, has_finite_entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,9 @@ class Term:
         r, n = operator.shape
         if r == 0 or n == 0:
             raise ValueError(f"`A` must have at least one row and one column; got shape {(r, n)}")
-        if not _finite(operator):
+        if not has_finite_entries(operator):
             raise ValueError("`A` must be finite; it holds NaN or infinite entries")
-        like = operator.A if isinstance(operator, DenseMatrix) else np.empty(0)
+        like = operator.like
         b = vector("b", self.b, r, like, hint=_transpose_hint(self.b, operator.shape), scalar=True)
         weight = _weight(self.weight, r, like, loss)
         for name, value in (("loss", loss), ("operator", operator), ("b", b), ("weight", weight)):
@@ -98,14 +98,6 @@ def _is_real(x: Any) -> bool:
     if is_array(x) and not is_numpy(x):
         return bool(namespace(x).isdtype(x.dtype, ("bool", "integral", "real floating")))
     return np.asarray(x).dtype.kind in "fiub"
-
-
-def _finite(operator: Operator) -> bool:
-    if all_finite(operator.row_sums):
-        return True
-    if isinstance(operator, MatrixFree):
-        return False
-    return all_finite(operator.A.data if isinstance(operator, SparseMatrix) else operator.A)
 
 
 def _transpose_hint(b: Any, shape: tuple[int, int]) -> str:
