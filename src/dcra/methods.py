@@ -17,8 +17,8 @@ from dcra.search.plans import Exhaust, Once, Plan, Repeat
 
 METHODS: dict[str, str] = {
     "auto": "the best that is to be had in the time given",
-    "sweep": "dcra.engines.recipes:sweep",
-    "dcra": "dcra.engines.recipes:dcra",
+    "sweep": "dcra.polish.recipes:sweep",
+    "dcra": "dcra.polish.recipes:dcra",
     "dcra-paper": "dcra.engines.dcra:DCRA.paper",
     "flip": "dcra.polish.flip:Flip",
     "pair-flip": "dcra.polish.pair:PairFlip",

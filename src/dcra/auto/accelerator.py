@@ -42,7 +42,7 @@ def array_plan(compiled: Compiled) -> Plan:
     """The plan of "auto" where the compiled loops cannot be used."""
     if compiled.has_columns and on_accelerator(compiled.like):
         return Rounds(compiled)
-    from dcra.engines import recipes
+    from dcra.polish import recipes
 
     return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())
 

@@ -18,7 +18,7 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
 from dcra.exact.enumeration import enumerable
 from dcra.polish.anneal import Anneal
-from dcra.polish.quadratic import FieldAnnealState, temperature_unit
+from dcra.polish.quadratic import QuadraticAnnealState, temperature_unit
 from dcra.search.plans import Exhaust, Outcome, Plan, Task, next_starts
 from dcra.search.state import Search
 
@@ -90,7 +90,7 @@ class Annealing:
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         state = outcome.state
-        assert isinstance(state, FieldAnnealState)
+        assert isinstance(state, QuadraticAnnealState)
         gentle = task.starts.points is not None
         self.pace[gentle] = outcome.seconds / max(1, state.steps)
         spins = outcome.spins[0]

@@ -19,7 +19,7 @@ from dcra.engines.base import Engine, Starts
 from dcra.losses import SquaredL2
 from dcra.model.operators import DenseMatrix
 from dcra.polish.anneal import Anneal
-from dcra.polish.quadratic import FieldAnnealState
+from dcra.polish.quadratic import QuadraticAnnealState
 
 MOST_VARIABLES = 4000
 """Beyond this the matrix of products takes more memory than it is worth."""
@@ -44,7 +44,7 @@ class Recast(Engine):
         return RecastState(self.engine, self.form, starts)
 
 
-class RecastState(FieldAnnealState):
+class RecastState(QuadraticAnnealState):
     def estimate(self) -> float | None:
         """None: where the fit is exact, sums of products know nothing but rounding."""
         return None

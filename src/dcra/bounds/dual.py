@@ -206,7 +206,7 @@ class _LoopBox:
         self.tables = compiled.tables(np.float32)
         self.x = np.zeros(compiled.n, np.float32)
         self.z = np.empty_like(self.tables.b)
-        self.columns, self.blocks = np.arange(compiled.n), runs_of(self.tables.model, compiled.n)
+        self.columns, self.blocks = np.arange(compiled.n), runs_of(self.tables.model.A, compiled.n)
         self.rng = random_state(0)
 
     def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> Host:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
+from typing import ClassVar, NamedTuple
 
 from dcra._array import Host
 from dcra.compiled.form import Compiled
@@ -51,6 +52,76 @@ class State(ABC):
     def work(self) -> float:
         """Entries of A touched so far; 0 where that is not counted."""
         return 0.0
+
+    @property
+    def pace(self) -> float:
+        """Entries of A that a step touches, in the mean; 0 where that is not known."""
+        return self.work / self.steps if self.steps else 0.0
+
+    @property
+    def stages(self) -> tuple[State, ...]:
+        """The states that this one is made of, in the order of their turns."""
+        return (self,)
+
+    def take_news(self) -> list[News]:
+        """What is known since the last call and need not wait for the end; asked for between two advances."""
+        return []
+
+
+class News(NamedTuple):
+    """Points met on the way, spins (k, n), and a lower bound of the objective."""
+
+    spins: Host
+    lower_bound: float = -inf
+
+
+class InTurn(State):
+    """One start after another; `current` is the number of the one at work.
+
+    A subclass sets up what all starts share and then calls `__init__`, which begins the first.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.current = -1
+        self._steps, self._work = 0, 0.0
+        self._next_start()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Set up start number `current`."""
+
+    @abstractmethod
+    def search(self, work: int) -> bool:
+        """Go on for about `work` entries; True when this start is finished."""
+
+    def keep(self, finished: bool) -> None:
+        """Note the answer of the current start, as far as it has come."""
+
+    def advance(self, work: int) -> None:
+        if self.done:
+            return
+        finished = self.search(work)
+        self.keep(finished)
+        if finished:
+            self._next_start()
+
+    def _next_start(self) -> None:
+        self.current += 1
+        if not self.done:
+            self.begin()
+
+    @property
+    def done(self) -> bool:
+        return self.current >= self.count
+
+    @property
+    def steps(self) -> int:
+        return self._steps
+
+    @property
+    def work(self) -> float:
+        return self._work
 
 
 class Engine(ABC):

@@ -8,7 +8,7 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.compiled.form import Compiled
-from dcra.engines.base import State
+from dcra.engines.base import InTurn
 from dcra.lift import GRID
 from dcra.losses import TableLoss
 
@@ -33,7 +33,7 @@ def fits(engine: DCRA, compiled: Compiled, rank: int) -> bool:
     )
 
 
-class DcraLoopState(State):
+class DcraLoopState(InTurn):
     """Starts from factors V of shape (k, m, p)."""
 
     def __init__(self, engine: DCRA, compiled: Compiled, V: Host) -> None:
@@ -55,41 +55,25 @@ class DcraLoopState(State):
         self.first = np.asarray(
             [engine.rho_init, first_curvature(engine, compiled), 0, 0, 0, 0, 0], np.float64
         )
-        self.current = -1
-        self._steps = 0
-        self._next_start()
+        super().__init__(len(V))
 
-    def _next_start(self) -> None:
+    def begin(self) -> None:
         from dcra._kernels.lifted import ANCHOR, SMOOTHED, smoothed_value
         from dcra._kernels.state import refresh
 
-        self.current += 1
-        if self.done:
-            return
         V = self.factors[self.current]
         self.x[:] = V[1:] @ V[0]
         refresh(self.model, self.b, self.x, self.z)
         self.progress = self.first.copy()
         self.progress[[SMOOTHED, ANCHOR]] = smoothed_value(self.model, self.x, self.z)
 
-    def advance(self, work: int) -> None:
+    def search(self, work: int) -> bool:
         from dcra._kernels.lifted import DONE, advance
 
-        if self.done:
-            return
         steps = max(1, work // (2 * self.compiled.work_per_pass))
         point = (self.model, self.b, self.factors[self.current], self.x, self.z)
         self._steps += advance(*point, self.progress, self.options, steps, self.scratch)
-        if self.progress[DONE]:
-            self._next_start()
-
-    @property
-    def done(self) -> bool:
-        return self.current >= len(self.factors)
-
-    @property
-    def steps(self) -> int:
-        return self._steps
+        return bool(self.progress[DONE])
 
     def candidates(self) -> Host:
         from dcra.lift import round_factor

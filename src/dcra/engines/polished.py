@@ -61,6 +61,10 @@ class PolishedState(State):
     def work(self) -> float:
         return self.first.work + (self.second.work if self.second else 0.0)
 
+    @property
+    def stages(self) -> tuple[State, ...]:
+        return (*self.first.stages, *(self.second.stages if self.second else ()))
+
     def estimate(self) -> float | None:
         return self.second.estimate() if self.second else None
 

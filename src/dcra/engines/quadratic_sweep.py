@@ -8,9 +8,8 @@ import numpy as np
 
 from dcra._array import Host
 from dcra._kernels.seed import state as random_state
-from dcra._kernels.store import Dense
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Starts, State
+from dcra.engines.base import InTurn, Starts
 from dcra.engines.blocks import convexity
 
 if TYPE_CHECKING:
@@ -19,11 +18,8 @@ if TYPE_CHECKING:
 FIRST_PENALTY = 1 / 64
 """rho at the start, as a share of what makes the form convex."""
 
-RUN = 64
-"""Sparse variables that are visited in a row: neighbours in memory."""
 
-
-class FieldSweepState(State):
+class QuadraticSweepState(InTurn):
     """One start after another."""
 
     def __init__(self, engine: Sweep, compiled: Compiled, starts: Starts) -> None:
@@ -34,46 +30,31 @@ class FieldSweepState(State):
         self.points = initial_points(compiled, starts)
         self.out = np.where(self.points >= 0, 1.0, -1.0)
         self.convexity = max(convexity(compiled), 1e-12)
-        self.current, self._work = -1, 0.0
-        self._next_start()
+        super().__init__(starts.count)
 
-    def _next_start(self) -> None:
-        self.current += 1
+    def begin(self) -> None:
+        from dcra.engines.sweep import runs_of
+
         self.sweep = 0
-        if self.done:
-            return
-        n = self.compiled.n
         self.x = self.points[self.current].astype(self.couplings.dtype)
         self.g = self.couplings.fields(self.x)
         self.rho = np.full(1, FIRST_PENALTY * self.convexity)
-        self.blocks = np.arange(n if isinstance(self.couplings.C, Dense) else -(-n // RUN))
+        self.blocks = runs_of(self.couplings.C, self.compiled.n)
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
 
-    def advance(self, work: int) -> None:
+    def search(self, work: int) -> bool:
         from dcra._kernels.ising_sweep import sweep
 
-        if self.done:
-            return
         total = self.engine.sweeps
         last = min(total, self.sweep + max(1, work // (2 * self.compiled.work_per_pass)))
         point = (self.couplings.C, self.x, self.g, self.blocks, self.rng, self.rho)
         self._work += sweep(*point, self.convexity, self.sweep, last, total)
+        self._steps += last - self.sweep
         self.sweep = last
+        return last == total
+
+    def keep(self, finished: bool) -> None:
         self.out[self.current] = np.where(self.x >= 0, 1.0, -1.0)
-        if last == total:
-            self._next_start()
-
-    @property
-    def done(self) -> bool:
-        return self.current >= self.starts.count
-
-    @property
-    def steps(self) -> int:
-        return min(self.current, self.starts.count) * self.engine.sweeps + self.sweep
-
-    @property
-    def work(self) -> float:
-        return self._work
 
     def candidates(self) -> Host:
         return self.out

@@ -13,11 +13,11 @@ import numpy as np
 
 from dcra._array import Host, from_numpy, to_numpy
 from dcra._kernels.seed import state as random_state
-from dcra._kernels.store import Dense, Model
+from dcra._kernels.store import Dense, Sparse
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Smoothing
 from dcra.compiled.units import natural_units
-from dcra.engines.base import Engine, Starts, State
+from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.engines.blocks import WIDTH, blocks_of, convexity, first_penalty, steered
 from dcra.engines.cuda_graphs import runner_for
 
@@ -57,6 +57,7 @@ class Sweep(Engine):
             raise ValueError(f"`sweeps` must be at least 1; got {self.sweeps}")
         if not self.kappa > 0:
             raise ValueError(f"`kappa` must be positive; got {self.kappa!r}")
+        object.__setattr__(self, "kappa", float(self.kappa))
         if self.block is not None and self.block < 1:
             raise ValueError(f"`block` must be at least 1; got {self.block}")
 
@@ -71,16 +72,12 @@ class Sweep(Engine):
         return 20 * compiled.work_per_pass  # units, and the norms of the blocks
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
-        engine = self
-        if (
-            compiled.tabulated
-            and compiled.quadratic is not None
-            and not compiled.pieces
-            and self.block in (None, 1)
-        ):
-            from dcra.engines.quadratic_sweep import FieldSweepState
+        alone = compiled.quadratic is not None and not compiled.pieces
+        if alone and compiled.tabulated and self.block in (None, 1):
+            from dcra.engines.quadratic_sweep import QuadraticSweepState
 
-            return FieldSweepState(self, compiled, starts)
+            return QuadraticSweepState(self, compiled, starts)
+        engine = self
         if self.smoothing == "auto":
             engine = replace(self, smoothing=natural_units(compiled).delta)
         return (CoordinateState if self.compiles(compiled) else BlockState)(engine, compiled, starts)
@@ -97,9 +94,9 @@ def initial_points(compiled: Compiled, starts: Starts) -> Host:
     return np.stack(draws)
 
 
-def runs_of(model: Model, n: int) -> Host:
-    """The runs of columns that the compiled loop shuffles: single columns where A is dense."""
-    return np.arange(n if isinstance(model.A, Dense) else -(-n // RUN))
+def runs_of(store: Dense | Sparse, n: int) -> Host:
+    """The runs of columns that compiled loops shuffle: single columns where the matrix is dense."""
+    return np.arange(n if isinstance(store, Dense) else -(-n // RUN))
 
 
 class BlockState(State):
@@ -140,7 +137,7 @@ class BlockState(State):
         return np.where(to_numpy(self.runner.X) >= 0, 1.0, -1.0)
 
 
-class CoordinateState(State):
+class CoordinateState(InTurn):
     """One start after another through the compiled coordinate loop."""
 
     def __init__(self, engine: Sweep, compiled: Compiled, starts: Starts) -> None:
@@ -151,51 +148,34 @@ class CoordinateState(State):
         self.points = initial_points(compiled, starts).astype(np.float32)
         self.out = np.where(self.points >= 0, 1.0, -1.0)
         self.columns = np.arange(compiled.n)
-        self.current = -1
-        self._work = 0.0
-        self._next_start()
+        super().__init__(starts.count)
 
-    def _next_start(self) -> None:
+    def begin(self) -> None:
         from dcra._kernels.state import refresh
 
-        self.current += 1
         self.sweep = 0
-        if self.done:
-            return
         self.x = self.points[self.current].copy()
         self.z = np.empty_like(self.b)
         self.rest = np.zeros(self.compiled.n, np.int64)
         self.rho = np.zeros(1)
-        self.blocks = runs_of(self.model, self.compiled.n)
+        self.blocks = runs_of(self.model.A, self.compiled.n)
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
         refresh(self.model, self.b, self.x, self.z)
         self._work += self.compiled.work_per_pass
 
-    def advance(self, work: int) -> None:
+    def search(self, work: int) -> bool:
         from dcra._kernels import sweep as kernel
 
-        if self.done:
-            return
         engine = self.engine
         last = min(engine.sweeps, self.sweep + max(1, work // (2 * self.compiled.work_per_pass)))
         point = (self.model, self.x, self.z, self.columns, self.blocks, self.rest, self.rng, self.rho)
         self._work += kernel.sweep(*point, self.sweep, last, engine.sweeps, engine.kappa, PATIENCE)
+        self._steps += last - self.sweep
         self.sweep = last
+        return last == engine.sweeps
+
+    def keep(self, finished: bool) -> None:
         self.out[self.current] = np.where(self.x >= 0, 1.0, -1.0)
-        if last == engine.sweeps:
-            self._next_start()
-
-    @property
-    def done(self) -> bool:
-        return self.current >= self.starts.count
-
-    @property
-    def steps(self) -> int:
-        return min(self.current, self.starts.count) * self.engine.sweeps + self.sweep
-
-    @property
-    def work(self) -> float:
-        return self._work
 
     def candidates(self) -> Host:
         return self.out

@@ -52,9 +52,9 @@ class Anneal(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         if compiled.quadratic is not None:
-            from dcra.polish.quadratic import FieldAnnealState
+            from dcra.polish.quadratic import QuadraticAnnealState
 
-            return FieldAnnealState(self, compiled, starts)
+            return QuadraticAnnealState(self, compiled, starts)
         return AnnealState(self, compiled, starts)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from dcra._array import Host
 from dcra._kernels.seed import state as random_state
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Starts, State
+from dcra.engines.base import InTurn, Starts
 
 
 def initial_spins(compiled: Compiled, starts: Starts) -> Host:
@@ -24,36 +24,47 @@ def initial_spins(compiled: Compiled, starts: Starts) -> Host:
     return np.where(np.stack(draws) < 0.5, -1.0, 1.0)
 
 
-class InTurn(State):
-    """Local search, one start after another: `current` is at work, `out` holds the answers so far."""
+class PolishState(InTurn):
+    """Local search, one start after another; `best` is the current answer, `out` holds all of them."""
 
     compiled: Compiled
     starts: Starts
-    out: Host
-    current = -1
-    _steps = 0
-    _work = 0.0
+    best: Host
     _best_value = inf
+
+    def __init__(self, compiled: Compiled, starts: Starts) -> None:
+        self.compiled, self.starts = compiled, starts
+        self.out = initial_spins(compiled, starts)
+        super().__init__(starts.count)
+
+    @abstractmethod
+    def place(self, spins: Host) -> None:
+        """Make `spins` the current point, with everything that is kept beside it computed anew."""
+
+    @property
+    @abstractmethod
+    def point(self) -> Host:
+        """The current point as the loops see it."""
 
     @abstractmethod
     def prepare(self) -> None:
         """Set up what the search keeps besides the point."""
 
+    @property
     @abstractmethod
-    def search(self, work: int) -> bool:
-        """Go on for about `work` entries; True when this start is finished. `self.best` holds its answer."""
+    def best_value(self) -> float:
+        """The objective of `best`, in the units of the compiled problem."""
 
-    @property
-    def done(self) -> bool:
-        return self.current >= self.starts.count
+    def begin(self) -> None:
+        self.place(self.out[self.current])
+        self.best = self.point.copy()
+        self.rng = random_state(self.starts.seed, self.starts.first + self.current)
+        self.prepare()
 
-    @property
-    def steps(self) -> int:
-        return self._steps
-
-    @property
-    def work(self) -> float:
-        return self._work
+    def keep(self, finished: bool) -> None:
+        self.out[self.current] = self.best
+        if finished:
+            self._best_value = min(self._best_value, self.best_value)
 
     def estimate(self) -> float | None:
         compiled = self.compiled
@@ -63,29 +74,17 @@ class InTurn(State):
         return self.out
 
 
-class PointState(InTurn):
-    """Compiled local search, one start after another; x, z = Ax - b and score belong to the current one."""
+class PointState(PolishState):
+    """Compiled local search among losses; x, z = Ax - b and score belong to the current start."""
 
     def __init__(self, compiled: Compiled, starts: Starts, dtype: Any = np.float32) -> None:
-        self.compiled, self.starts = compiled, starts
         self.tables = compiled.tables(dtype)
         self.model, self.b = self.tables.model, self.tables.b
-        self.out = initial_spins(compiled, starts)
         self.z = np.empty_like(self.b)
         self.score = np.zeros(3)
-        self._next_start()
-
-    def _next_start(self) -> None:
-        self.current += 1
-        if self.done:
-            return
-        self.place(self.out[self.current])
-        self.best = self.x.copy()
-        self.rng = random_state(self.starts.seed, self.starts.first + self.current)
-        self.prepare()
+        super().__init__(compiled, starts)
 
     def place(self, spins: Host) -> None:
-        """Make `spins` the current point, with a fresh residual and value."""
         from dcra._kernels.state import measure, refresh
 
         self.x = spins.astype(self.b.dtype)
@@ -93,11 +92,10 @@ class PointState(InTurn):
         measure(self.model, self.x, self.z, self.score)
         self._work += 1.0 * self.compiled.work_per_pass
 
-    def advance(self, work: int) -> None:
-        if self.done:
-            return
-        finished = self.search(work)
-        self.out[self.current] = self.best
-        if finished:
-            self._best_value = min(self._best_value, float(self.score[2]))
-            self._next_start()
+    @property
+    def point(self) -> Host:
+        return self.x
+
+    @property
+    def best_value(self) -> float:
+        return float(self.score[2])

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Engine, Starts, State
+from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.polish.base import PointState, initial_spins
 from dcra.polish.neighbours import Neighbours
 
@@ -25,9 +25,9 @@ class Flip(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         if compiled.tabulated and compiled.quadratic is not None:
-            from dcra.polish.quadratic import FieldFlipState
+            from dcra.polish.quadratic import QuadraticFlipState
 
-            return FieldFlipState(compiled, starts)
+            return QuadraticFlipState(compiled, starts)
         if compiled.tabulated:
             return FlipState(compiled, starts)
         return (ArrayFlipState if compiled.has_columns else ProductFlipState)(compiled, starts)
@@ -88,34 +88,26 @@ class ArrayFlipState(State):
         return self.out
 
 
-class ProductFlipState(State):
+class ProductFlipState(InTurn):
     """One point after another, where A has products only: flips that the gradient promises most."""
 
     def __init__(self, compiled: Compiled, starts: Starts) -> None:
         self.compiled = compiled
         self.out = initial_spins(compiled, starts)
-        self.current = 0
-        self._steps = 0
+        super().__init__(starts.count)
 
-    def advance(self, work: int) -> None:
+    def begin(self) -> None:
+        """The point is where it is kept."""
+
+    def search(self, work: int) -> bool:
         for _ in range(max(1, work // (2 * self.compiled.work_per_pass))):
-            if self.done:
-                return
             spins = self.out[self.current]
             j = self._improving(spins)
             self._steps += 1
             if j < 0:
-                self.current += 1
-            else:
-                spins[j] *= -1
-
-    @property
-    def done(self) -> bool:
-        return self.current >= len(self.out)
-
-    @property
-    def steps(self) -> int:
-        return self._steps
+                return True
+            spins[j] *= -1
+        return False
 
     def candidates(self) -> Host:
         return self.out

@@ -25,9 +25,9 @@ class PairFlip(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         if compiled.quadratic is not None:
-            from dcra.polish.quadratic import FieldFlipState
+            from dcra.polish.quadratic import QuadraticFlipState
 
-            return FieldFlipState(compiled, starts)
+            return QuadraticFlipState(compiled, starts)
         return PairFlipState(compiled, starts)
 
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcra._array import Host
-from dcra._kernels.seed import state as random_state
 from dcra._kernels.store import Dense
 from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import Couplings, thresholds
 from dcra.compiled.units import units_at
 from dcra.engines.base import Starts
-from dcra.polish.base import InTurn, initial_spins
+from dcra.polish.base import PolishState
 
 if TYPE_CHECKING:
     from dcra.polish.anneal import Anneal
@@ -56,40 +55,39 @@ def _random_residual(compiled: Compiled) -> Host:
     return to_numpy(compiled.residual(from_numpy(signs, compiled.like)))
 
 
-class FieldState(InTurn):
-    """Compiled local search, one start after another; s, g and score belong to the current one."""
+class QuadraticState(PolishState):
+    """Compiled local search with a quadratic part; s, g and score belong to the current start."""
 
     def __init__(self, compiled: Compiled, starts: Starts) -> None:
         from dcra._kernels import ising, mixed
 
-        self.compiled, self.starts = compiled, starts
         self.couplings = compiled.couplings
         self.kernels: Any = mixed if compiled.pieces else ising
         self.tables = compiled.tables(np.float64) if compiled.pieces else None
         self.dtype = np.dtype(np.float64) if compiled.pieces else self.couplings.dtype
-        self.out = initial_spins(compiled, starts)
         self.score = np.zeros(3)
         self.chunks = 0
-        self._next_start()
+        super().__init__(compiled, starts)
 
-    def _next_start(self) -> None:
-        self.current += 1
-        if self.done:
-            return
+    def begin(self) -> None:
         self.score[1] = inf
-        self.place(self.out[self.current])
-        self.best = self.s.copy()
-        self.rng = random_state(self.starts.seed, self.starts.first + self.current)
-        self.prepare()
+        super().begin()
+
+    @property
+    def point(self) -> Host:
+        return self.s
+
+    @property
+    def best_value(self) -> float:
+        return float(self.score[1])
 
     def place(self, spins: Host) -> None:
-        """Make `spins` the current point, with fresh fields, residual and value."""
         couplings = self.couplings
         self.s = spins.astype(self.dtype)
         self.g = couplings.fields(self.s).astype(self.dtype, copy=False)
         if self.tables is None:
             self.score[:2] = couplings.value(self.s, self.g)
-            self.point: tuple[Any, ...] = (couplings.C, self.s, self.g, self.score)
+            self.arrays: tuple[Any, ...] = (couplings.C, self.s, self.g, self.score)
         else:
             self._measure_losses()
         self._work += 1.0 * self.compiled.work_per_pass
@@ -103,7 +101,7 @@ class FieldState(InTurn):
         model = self.tables.model
         refresh(model, self.tables.b, self.s, self.z)
         value(model, self.couplings.field.astype(self.dtype, copy=False), self.s, self.z, self.g, self.score)
-        self.point = (model, self.couplings.C, self.s, self.z, self.g, self.score)
+        self.arrays = (model, self.couplings.C, self.s, self.z, self.g, self.score)
 
     @property
     def tiny(self) -> float:
@@ -111,21 +109,17 @@ class FieldState(InTurn):
         return 0.0 if self.couplings.exact and self.tables is None else 1e-12 * abs(self.score[0])
 
     def advance(self, work: int) -> None:
-        if self.done:
-            return
-        finished = self.search(min(work, MOST_WORK))
-        self.out[self.current] = self.best
+        before = self.current
+        super().advance(min(work, MOST_WORK))
         self.chunks += 1
-        if finished:
-            self._best_value = min(self._best_value, float(self.score[1]))
-            self._next_start()
-        elif self.chunks % REFRESH == 0 and (self.tables is not None or not self.couplings.exact):
+        inexact = self.tables is not None or not self.couplings.exact
+        if self.current == before and not self.done and inexact and self.chunks % REFRESH == 0:
             best = self.score[1]
             self.place(self.s)
             self.score[1] = best
 
 
-class FieldFlipState(FieldState):
+class QuadraticFlipState(QuadraticState):
     """Single flips along a random order, then coupled pairs, until neither improves."""
 
     def prepare(self) -> None:
@@ -139,24 +133,24 @@ class FieldFlipState(FieldState):
     def search(self, work: int) -> bool:
         self._steps += 1
         if self.single[1] < self.order.size:
-            self._work += self.kernels.descend(*self.point, self.order, self.single, self.tiny, max(1, work))
+            self._work += self.kernels.descend(*self.arrays, self.order, self.single, self.tiny, max(1, work))
         else:
             row = max(1, self.compiled.work_per_pass // self.compiled.n)
             before = self.score[0]
-            self._work += self.kernels.descend_pairs(*self.point, self.pair, self.tiny, 1 + work // row)
+            self._work += self.kernels.descend_pairs(*self.arrays, self.pair, self.tiny, 1 + work // row)
             if self.score[0] < before:
                 self.single[:] = 0
         self.best = self.s
         return bool(self.single[1] >= self.order.size and self.pair[1] >= self.compiled.n)
 
 
-class FieldAnnealState(FieldFlipState):
+class QuadraticAnnealState(QuadraticFlipState):
     """Passes at falling temperatures, then flips from the best point met."""
 
     def __init__(self, engine: Anneal, compiled: Compiled, starts: Starts) -> None:
         self.engine = engine
         self.unit = engine.unit or temperature_unit(compiled)
-        self.pace = 2.0 * compiled.work_per_pass  # entries touched by a pass
+        self.pass_work = 2.0 * compiled.work_per_pass  # entries touched by a pass
         self.passed = 0
         super().__init__(compiled, starts)
 
@@ -170,10 +164,10 @@ class FieldAnnealState(FieldFlipState):
     def search(self, work: int) -> bool:
         if self.passed >= self.engine.passes:
             return super().search(work)
-        count = int(min(self.engine.passes - self.passed, max(1.0, work / self.pace)))
+        count = int(min(self.engine.passes - self.passed, max(1.0, work / self.pass_work)))
         ladder = self.temperatures[self.passed : self.passed + count]
-        done = self.kernels.anneal(*self.point, self.best, self.rng, ladder, self.thresholds)
-        self.pace = max(1.0, 0.5 * (self.pace + done / count))
+        done = self.kernels.anneal(*self.arrays, self.best, self.rng, ladder, self.thresholds)
+        self.pass_work = max(1.0, 0.5 * (self.pass_work + done / count))
         self._work += done
         self._steps += count
         self.passed += count
@@ -182,7 +176,7 @@ class FieldAnnealState(FieldFlipState):
         return False
 
 
-class FieldTabuState(FieldState):
+class QuadraticTabuState(QuadraticState):
     def __init__(self, engine: Tabu, compiled: Compiled, starts: Starts) -> None:
         self.moves = engine.moves or 20 * compiled.n
         self.tenure = min(engine.tenure or 10 + compiled.n // 50, max(1, compiled.n // 4))
@@ -197,6 +191,6 @@ class FieldTabuState(FieldState):
         count = int(min(self.moves - self.clock[0], max(1, work // move_work)))
         spread = max(1, 1 + self.tenure // 3)
         memory = (self.best, self.until, self.clock, self.rng)
-        self._work += self.kernels.tabu(*self.point, *memory, count, self.tenure, spread)
+        self._work += self.kernels.tabu(*self.arrays, *memory, count, self.tenure, spread)
         self._steps += count
         return bool(self.clock[0] >= self.moves)

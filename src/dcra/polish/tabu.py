@@ -39,9 +39,9 @@ class Tabu(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         if compiled.quadratic is not None:
-            from dcra.polish.quadratic import FieldTabuState
+            from dcra.polish.quadratic import QuadraticTabuState
 
-            return FieldTabuState(self, compiled, starts)
+            return QuadraticTabuState(self, compiled, starts)
         return TabuState(self, compiled, starts)
 
 

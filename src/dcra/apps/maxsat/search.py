@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from dcra._kernels.seed import state as random_state
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.scales import LIGHT_SHARE, empty_cost, lightest, penalties, typical_change
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Engine, Starts, State
+from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.polish.base import initial_spins
 
 NEEDS = frozenset({"clauses"})
@@ -83,7 +82,7 @@ class ClauseWalk(Engine):
         return WalkClauses(self, compiled, starts)
 
 
-class ClauseState(State):
+class ClauseState(InTurn):
     """One start after another; `best` is [false hard clauses, cost] of `best_x`."""
 
     def __init__(self, compiled: Compiled, starts: Starts, weight: NDArray[Any]) -> None:
@@ -95,15 +94,9 @@ class ClauseState(State):
         self.out = initial_spins(compiled, starts)
         self.best_value = inf
         self.place = place
-        self.current = -1
-        self._steps = 0
-        self._work = 0.0
-        self._next_start()
+        super().__init__(starts.count)
 
-    def _next_start(self) -> None:
-        self.current += 1
-        if self.done:
-            return
+    def begin(self) -> None:
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
         x = (self.out[self.current] > 0).astype(np.uint8)
         if self.starts.points is None and self.clauses.hard.any():
@@ -123,19 +116,11 @@ class ClauseState(State):
         scratch = (np.zeros(n, np.uint8), np.empty(m, np.int32), np.zeros(m, np.uint8), np.empty(n, np.int32))
         propagate(self.formula, x, order, *scratch)
 
-    @abstractmethod
-    def search(self, work: int) -> bool:
-        """Go on for about `work` entries; True when this start is finished."""
-
-    def advance(self, work: int) -> None:
-        if self.done:
-            return
-        finished = self.search(work)
+    def keep(self, finished: bool) -> None:
         self.out[self.current] = np.where(self.best_x > 0, 1.0, -1.0)
         if finished:
             value = float(self.best[0]) * self.clauses.top + float(self.best[1])
             self.best_value = min(self.best_value, value)
-            self._next_start()
 
     @property
     def broken(self) -> bool:
@@ -146,18 +131,6 @@ class ClauseState(State):
     def pace(self) -> float:
         """Entries that a step has touched so far, in the mean."""
         return max(1.0, self._work / self._steps) if self._steps else 2.0 * self.compiled.work_per_pass
-
-    @property
-    def done(self) -> bool:
-        return self.current >= self.starts.count
-
-    @property
-    def steps(self) -> int:
-        return self._steps
-
-    @property
-    def work(self) -> float:
-        return self._work
 
     def estimate(self) -> float | None:
         return self.best_value + empty_cost(self.clauses) if self.done else None
