@@ -5,25 +5,26 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
 from typing import Any
 
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, is_numpy, on_accelerator, to_numpy
 from dcra._kernels import loading
-from dcra.auto.placement import placed
-from dcra.compiled.form import compile_problem
+from dcra.auto.placement import place
+from dcra.compiled.form import Compiled, compile_problem
 from dcra.engines.base import Engine
 from dcra.exact.enumeration import trivial
 from dcra.losses import Loss
-from dcra.methods import resolve
+from dcra.methods import make_plan, resolve
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import BatchResult, Progress, Result, Status
+from dcra.search.checks import check_callable, check_count, check_seconds, check_seed, check_target
 from dcra.search.driver import run
+from dcra.search.plans import Plan
 from dcra.search.state import Limits, Search
 from dcra.search.threads import default_jobs, one_blas_thread
 from dcra.search.warming import after_short_call
@@ -83,6 +84,7 @@ def minimize(
     >>> dcra.minimize(A, A @ [1, -1]).x
     array([ 1., -1.])
     """
+    begun = time.perf_counter()
     problem = Problem(
         [Term(loss, A, b, 1.0 if weights is None else weights)],
         linear=linear,
@@ -90,18 +92,8 @@ def minimize(
         domain=domain,
         constraints=constraints,
     )
-    return solve(
-        problem,
-        method=method,
-        time_limit=time_limit,
-        starts=starts,
-        target=target,
-        seed=seed,
-        x0=x0,
-        callback=callback,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = Options(method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    return solve_since(begun, problem, options, progress)
 
 
 def solve(
@@ -143,47 +135,77 @@ def solve(
     progress : bool
         Show a progress display on a terminal.
     """
-    clock = time.perf_counter
-    begun = clock()
+    options = Options(method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    return solve_since(time.perf_counter(), problem, options, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What a solve is asked for, as the user gave it."""
+
+    method: str | Engine = "auto"
+    time_limit: float | None = None
+    starts: int | None = None
+    target: float | None = None
+    seed: int | None = None
+    x0: Array | Result | None = None
+    callback: Callable[[Progress], Any] | None = None
+    n_jobs: int | None = None
+
+    def limits(self, like: Array) -> Limits:
+        """The limits, checked; arrays on an accelerator are searched by one thread."""
+        jobs = check_count("n_jobs", self.n_jobs) or default_jobs()
+        return Limits(
+            time_limit=check_seconds("time_limit", self.time_limit),
+            starts=check_count("starts", self.starts),
+            target=check_target(self.target),
+            callback=check_callable(self.callback),
+            n_jobs=1 if on_accelerator(like) else jobs,
+        )
+
+
+def prepare(problem: Problem, options: Options, begun: float) -> tuple[Search, Plan]:
+    """The search for a problem and the plan of its method; seconds count from `begun`."""
     if not isinstance(problem, Problem):
         raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
-    label, make_plan = resolve(method)
-    jobs, like = _count("n_jobs", n_jobs) or default_jobs(), problem.like
-    problem = placed(problem) if label == "auto" else problem
-    limits = Limits(
-        time_limit=_positive("time_limit", time_limit),
-        starts=_count("starts", starts),
-        target=_target(target),
-        callback=_callable(callback),
-        n_jobs=1 if on_accelerator(problem.like) else jobs,
-        clock=clock,
-    )
-    points = _points(problem, x0)
-    family, wanted = problem.loops, is_numpy(problem.like) and not (label == "auto" and trivial(problem))
+    label, engine = resolve(options.method)
+    auto = engine is None
+    problem = place(problem) if auto else problem
+    limits = options.limits(problem.like)
+    points = _points(problem, options.x0)
+    compiled, seconds = _compiled(problem, limits.time_limit, wanted=not (auto and trivial(problem)))
+    chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
+    given = compiled.encode(points) if points is not None else None
+    kind = Search
+    if problem.constraints is not None:
+        from dcra.constrained.state import ConstrainedSearch as kind
+    search = kind(compiled, limits, chosen, begun, given, alone=not auto, method=label)
+    search.compile_seconds = seconds
+    return search, make_plan(search, engine)
+
+
+def _compiled(problem: Problem, time_limit: float | None, wanted: bool) -> tuple[Compiled, float]:
+    """The problem as engines see it, with loops where there is time to load them; seconds that took."""
+    family, wanted = problem.loops, wanted and is_numpy(problem.like)
     loops = wanted and loading.affordable(time_limit, family)
     if wanted and not loops:
         after_short_call(family)
     compiled = compile_problem(problem, loops)
-    compile_seconds = loading.load(progress, family) if compiled.tabulated else 0.0
-    chosen = secrets.randbits(32) if seed is None else _seed(seed)
-    given = compiled.encode(points) if points is not None else None
-    if problem.constraints is None:
-        search = Search(compiled, limits, chosen, begun, given)
-        plan = make_plan(compiled, None if time_limit is None else search.seconds_left)
-    else:
-        from dcra.constrained.plan import ConstrainedSearch, constrained_plan
+    return compiled, loading.load(False, family) if compiled.tabulated else 0.0
 
-        search = ConstrainedSearch(compiled, limits, chosen, begun, given)
-        plan = constrained_plan(search, label, make_plan)
-    search.compile_seconds = compile_seconds
+
+def solve_since(begun: float, problem: Problem, options: Options, progress: bool = False) -> Result:
+    """`solve` for a caller whose own work since `begun` is part of the call."""
+    search, plan = prepare(problem, options, begun)
     if progress:
         from dcra.progress import live
 
         with live(search) as on_tick:
-            result = run(search, plan, label, on_tick)
+            result = run(search, plan, on_tick)
     else:
-        result = run(search, plan, label)
-    return result if problem.like is like else replace(result, x=from_numpy(result.x, like))
+        result = run(search, plan)
+    here = search.compiled.problem.like is problem.like
+    return result if here else replace(result, x=from_numpy(result.x, problem.like))
 
 
 def minimize_batch(
@@ -226,13 +248,13 @@ def minimize_batch(
     from dcra.batch import arrays, lockstep
 
     begun = time.perf_counter()
-    limit, count = _positive("time_limit", time_limit), _count("starts", starts)
-    jobs = _count("n_jobs", n_jobs) or default_jobs()
-    chosen = secrets.randbits(32) if seed is None else _seed(seed)
+    limit, count = check_seconds("time_limit", time_limit), check_count("starts", starts)
+    jobs = check_count("n_jobs", n_jobs) or default_jobs()
+    chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     label, _ = resolve(method)
     problem = Problem([Term(loss, A, 0.0, 1.0 if weights is None else weights)], linear=linear, domain=domain)
     like = problem.like
-    problem = placed(problem) if label == "auto" else problem
+    problem = place(problem) if label == "auto" else problem
     rows = arrays.right_hand_sides(problem, B)
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
@@ -260,45 +282,3 @@ def _points(problem: Problem, x0: Any) -> Host | None:
         return None
     point = problem.check_point("x0", x0.x if isinstance(x0, Result) else x0)
     return np.atleast_2d(to_numpy(point))
-
-
-def _positive(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"`{name}` must be a number of seconds; got {value!r}")
-    if not 0 < value < inf:
-        raise ValueError(f"`{name}` must be positive and finite; got {value!r}")
-    return float(value)
-
-
-def _target(value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or np.isnan(value):
-        raise TypeError(f"`target` must be a number; got {value!r}")
-    return float(value)
-
-
-def _count(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"`{name}` must be an integer; got {value!r}")
-    if value < 1:
-        raise ValueError(f"`{name}` must be at least 1; got {value}")
-    return int(value)
-
-
-def _seed(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"`seed` must be an integer; got {value!r}")
-    if value < 0:
-        raise ValueError(f"`seed` must not be negative; got {value}")
-    return int(value)
-
-
-def _callable(callback: Any) -> Any:
-    if callback is not None and not callable(callback):
-        raise TypeError(f"`callback` must be callable; got {type(callback).__name__}")
-    return callback

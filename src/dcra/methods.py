@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
-from dcra.auto.equations import MeetPlan, meetable
-from dcra.baselines.delegate import Delegate
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
+from dcra.exact.meet_in_the_middle import meetable
 from dcra.exact.mixed_model import piecewise_linear, piecewise_quadratic
 from dcra.losses import Loss
 from dcra.messages import suggest
-from dcra.search.plans import Exhaust, Once, Plan, Repeat
+from dcra.named import load
+from dcra.search.plans import Plan
+from dcra.search.state import Search
 
 METHODS: dict[str, str] = {
     "auto": "the best that is to be had in the time given",
@@ -39,7 +39,7 @@ METHODS: dict[str, str] = {
     "cpsat": "dcra.baselines.cpsat:CpSat",
     "scip": "dcra.baselines.scip:Scip",
 }
-"""'module:factory' of each engine; "auto" is a plan of its own."""
+"""'module:factory' of each engine; "auto" is a decision of its own, in `dcra.auto.decision`."""
 
 NEEDS: dict[str, Callable[[Compiled], str]] = {
     "columns": lambda compiled: "" if compiled.has_columns else "A by columns",
@@ -61,44 +61,53 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "clauses": lambda compiled: (
         "" if hasattr(compiled.problem, "clauses") else "clauses, as of dcra.apps.maxsat"
     ),
+    "assignment": lambda compiled: (
+        "" if hasattr(compiled.problem, "flow") else "an assignment, as of dcra.apps.qap"
+    ),
     "equations": lambda compiled: (
         "" if meetable(compiled) else "equations between integers in at most 88 variables"
     ),
 }
 """What a problem lacks of something an engine may need, in words; empty where it lacks nothing."""
 
-PLANS: dict[str, Callable[[Any], Plan]] = {
-    "repeat": Repeat,
-    "once": Once,
-    "exhaust": lambda engine: Exhaust(),
-    "delegate": Delegate,
-    "meet": MeetPlan,
+PLANS: dict[str, str] = {
+    "repeat": "dcra.search.plans:Repeat",
+    "once": "dcra.search.plans:Once",
+    "exhaust": "dcra.search.plans:Exhaust",
+    "delegate": "dcra.baselines.delegate:Delegate",
+    "meet": "dcra.auto.equations:MeetPlan",
 }
+"""'module:class' of the ways to schedule the starts of an engine."""
 
 
-def resolve(method: str | Engine) -> tuple[str, Callable[[Compiled, float | None], Plan]]:
-    """A method's label, and the function that makes its plan for a problem and the seconds it has."""
+def resolve(method: Any) -> tuple[str, Engine | None]:
+    """A method's label, and its engine; None for "auto", which chooses engines itself."""
     if isinstance(method, Engine):
-        return method.name, lambda compiled, _: _plan(method, compiled)
+        return method.name, method
     if not isinstance(method, str):
         raise TypeError(f"`method` must be a name or an engine of dcra.engines; got {type(method).__name__}")
     if method not in METHODS:
         raise ValueError(suggest("method", method, METHODS))
-    if method == "auto":
-        from dcra.auto.descents import plan_for
-
-        return method, plan_for
-    return method, lambda compiled, _: _plan(engine_of(method), compiled)
+    return method, None if method == "auto" else engine_of(method)
 
 
 def engine_of(name: str) -> Engine:
     """The engine behind a name, with its default options."""
-    module, _, path = METHODS[name].partition(":")
-    target: Any = import_module(module)
-    for part in path.split("."):
-        target = getattr(target, part)
-    engine: Engine = target()
+    engine: Engine = load(METHODS[name])()
     return engine
+
+
+def make_plan(search: Search, engine: Engine | None) -> Plan:
+    """The plan of an engine for a search; of "auto" where there is none."""
+    if engine is None:
+        from dcra.auto.decision import decide
+
+        return decide(search).make_plan()
+    if search.compiled.problem.constraints is None or engine.takes_constraints:
+        return _schedule(engine, search.compiled)
+    from dcra.constrained.plan import ConstrainedPlan
+
+    return ConstrainedPlan(search, _schedule(engine, search.relaxation))
 
 
 def missing(engine: Engine, compiled: Compiled) -> list[str]:
@@ -111,7 +120,7 @@ def _losses(compiled: Compiled, kind: str, fits: Callable[[Loss], bool]) -> str:
     return f"{kind} losses (not {', '.join(others)})" if others else ""
 
 
-def _plan(engine: Engine, compiled: Compiled) -> Plan:
+def _schedule(engine: Engine, compiled: Compiled) -> Plan:
     lacking = missing(engine, compiled)
     if lacking:
         fitting = [name for name in METHODS if name != "auto" and not missing(engine_of(name), compiled)]
@@ -119,4 +128,5 @@ def _plan(engine: Engine, compiled: Compiled) -> Plan:
             f"method {engine.name!r} needs {' and '.join(lacking)}; "
             f"methods that fit: {', '.join(['auto', *fitting])}"
         )
-    return PLANS[engine.plan](engine)
+    plan: Plan = load(PLANS[engine.plan])(engine)
+    return plan

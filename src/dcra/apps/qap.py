@@ -11,13 +11,15 @@ import numpy as np
 from dcra._array import Host, to_numpy
 from dcra._kernels import loading
 from dcra._kernels.seed import state as random_state
+from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Engine, Starts, State
+from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
 from dcra.model.quadratic import Quadratic
 from dcra.model.term import vector
 from dcra.result import Result
+from dcra.search.plans import Plan, Repeat
 
 MOST_ENTRIES = 5_000_000
 """Entries up to which the quadratic term is written out; beyond, it is known by its products."""
@@ -25,7 +27,6 @@ MOST_ENTRIES = 5_000_000
 MOVES_PER_PLACE, SHORT_STARTS = 2000, 5
 """Moves of a start for each facility; the first starts have fewer, so that there is an answer early."""
 
-LEAST_SECONDS = 1e-3
 GROWTH = 4.0
 
 
@@ -58,23 +59,16 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     >>> qap([[0, 1], [2, 0]], [[0, 3], [5, 0]], seed=0).cost
     11.0
     """
+    begun = perf_counter()
     F, D = _matrices(flow, distance)
     if method != "auto":
         return _by_penalties(F, D, method, options)
-    from dcra.api import solve
+    from dcra.api import Options, solve_since
 
-    begun, limit = perf_counter(), options.get("time_limit")
-    problem, engine = qap_problem(F, D), swap_search(F, D, limit)
-    if limit is not None and limit > LEAST_SECONDS:  # writing the problem out is part of the call
-        options["time_limit"] = max(limit - (perf_counter() - begun), LEAST_SECONDS)
-    result = solve(problem, method=engine, **options)
+    progress = options.pop("progress", False)
+    result = solve_since(begun, AssignmentProblem(F, D), Options(**options), progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
-
-
-def swap_search(F: Host, D: Host, time_limit: float | None) -> SwapTabu:
-    """Tabu search over swaps, compiled where there is time for that."""
-    return SwapTabu(F, D, loading.affordable(time_limit, "swaps"))
 
 
 def assignment_cost(F: Host, D: Host, p: Host) -> float:
@@ -82,17 +76,43 @@ def assignment_cost(F: Host, D: Host, p: Host) -> float:
     return float(np.sum(F * D[np.ix_(p, p)]))
 
 
-def qap_problem(flow: Any, distance: Any, penalty: float | None = None) -> Problem:
-    """The assignment as a problem over {0,1}: variable n i + p says that facility i is at place p.
+class AssignmentProblem(Problem):
+    """The assignment over {0,1}: variable n i + p says that facility i is at place p.
 
     Every row or column sum of x that is not 1 costs `penalty` times its squared error; by default enough for
-    every point that is no permutation to cost more than some that are.
+    every point that is no permutation to cost more than some that are. "auto" searches permutations.
     """
-    F, D = _matrices(flow, distance)
-    n = len(F)
-    w = exact_penalty(F, D) if penalty is None else float(penalty)
-    linear, constant = np.full(n * n, -4.0 * w), 2.0 * n * w
-    return Problem(quadratic=_couplings(F, D, w), linear=linear, constant=constant, domain="binary")
+
+    specialist: ClassVar[str] = "dcra.apps.qap:SPECIALIST"
+
+    def __init__(self, flow: Any, distance: Any, penalty: float | None = None) -> None:
+        self.flow, self.distance = F, D = _matrices(flow, distance)
+        n = len(F)
+        w = exact_penalty(F, D) if penalty is None else float(penalty)
+        linear, constant = np.full(n * n, -4.0 * w), 2.0 * n * w
+        super().__init__(quadratic=_quadratic(F, D, w), linear=linear, constant=constant, domain="binary")
+
+    @property
+    def loops(self) -> str:
+        return "swaps"
+
+
+def qap_problem(flow: Any, distance: Any, penalty: float | None = None) -> AssignmentProblem:
+    """The problem of an assignment."""
+    return AssignmentProblem(flow, distance, penalty)
+
+
+class AssignmentSpecialist:
+    """What "auto" does with assignments: swaps of two facilities."""
+
+    def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
+        return Repeat(SwapTabu())
+
+    def bound_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
+        return None
+
+
+SPECIALIST = AssignmentSpecialist()
 
 
 def exact_penalty(F: Host, D: Host) -> float:
@@ -103,7 +123,7 @@ def exact_penalty(F: Host, D: Host) -> float:
     return assignment_cost(F, D, np.arange(len(F))) - least + 1.0
 
 
-def _couplings(F: Host, D: Host, w: float) -> Any:
+def _quadratic(F: Host, D: Host, w: float) -> Any:
     """Q of the assignment: kron(F, D) and the penalties, as a matrix or by products."""
     from scipy import sparse
     from scipy.sparse.linalg import LinearOperator
@@ -125,7 +145,7 @@ def _couplings(F: Host, D: Host, w: float) -> Any:
         rmatvec=lambda x: product(F.T, D, x),
         dtype=np.float64,
     )
-    return Quadratic(MatrixFree(operator))
+    return Quadratic(MatrixFree(operator).symmetric())
 
 
 def repaired(X: Host) -> Host:
@@ -157,46 +177,38 @@ def _by_penalties(F: Host, D: Host, method: str | Engine, options: dict[str, Any
     keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
     share = None if limit is None else limit / (rounds + 2)
     starts = 1 if limit is None else None
-    engine = swap_search(F, D, share)
-    result = solve(
-        qap_problem(F, D), method=engine, x0=start.ravel(), time_limit=share, starts=starts, **keep
-    )
+    problem = AssignmentProblem(F, D)
+    result = solve(problem, method=SwapTabu(), x0=start.ravel(), time_limit=share, starts=starts, **keep)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class SwapTabu(Engine):
     """Tabu search over swaps of an assignment, from random permutations or near given points."""
 
-    flow: Host
-    distance: Host
-    loops: bool = True  # whether compiled loops may be used
     name: ClassVar[str] = "swaps"
+    needs: ClassVar[frozenset[str]] = frozenset({"assignment"})
 
     def setup_work(self, compiled: Compiled) -> int:
         return 0
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
-        return SwapState(self, starts)
+        problem = compiled.problem
+        assert isinstance(problem, AssignmentProblem)
+        return AssignmentState(problem.flow, problem.distance, starts, compiled.loops)
 
 
-class SwapState(State):
+class AssignmentState(InTurn):
     """One start after another; work is counted in pairs of facilities."""
 
-    def __init__(self, engine: SwapTabu, starts: Starts) -> None:
-        self.F, self.D = (np.ascontiguousarray(M, np.float64) for M in (engine.flow, engine.distance))
-        self.loops = engine.loops
-        self.starts = starts
-        self.n = len(self.F)
+    def __init__(self, flow: Host, distance: Host, starts: Starts, loops: bool = True) -> None:
+        self.F, self.D, self.starts, self.loops = flow, distance, starts, loops
+        self.n = len(flow)
         self.out = np.tile(np.arange(self.n), (starts.count, 1))
-        self.current, self._steps = -1, 0
-        self._next_start()
+        super().__init__(starts.count)
 
-    def _next_start(self) -> None:
-        self.current += 1
-        if self.done:
-            return
+    def begin(self) -> None:
         index = self.starts.first + self.current
         self.moves = max(1, MOVES_PER_PLACE * self.n >> max(0, SHORT_STARTS - index))
         self.p = np.random.default_rng((self.starts.seed, index)).permutation(self.n)
@@ -214,41 +226,29 @@ class SwapState(State):
         self.clock = np.zeros(1, np.int64)
         self.rng = random_state(self.starts.seed, index)
 
-    def advance(self, work: int) -> None:
-        if self.done:
-            return
+    def search(self, work: int) -> bool:
         if not self.loops:
-            self._descend()
-            return
+            return self._descend()
         from dcra._kernels.swaps import search
 
         count = int(min(self.moves - self.clock[0], max(1, work // (self.n * self.n))))
         memory = (self.change, self.until, self.clock, self.rng)
         search(self.F, self.D, self.p, self.cost, self.best, *memory, count)
         self._steps += count
-        if self.clock[0] >= self.moves:
-            loading.remember("swaps")
-            self._next_start()
+        loading.remember("swaps")
+        return bool(self.clock[0] >= self.moves)
 
-    def _descend(self) -> None:
-        """The best of all swaps, in array code; the start is finished when none improves."""
+    def _descend(self) -> bool:
+        """The best of all swaps, in array code; whether none improves."""
         change = all_changes(self.F, self.D, self.p)
         r, s = divmod(int(np.argmin(change)), self.n)
         self._steps += 1
         if change[r, s] >= -1e-12 * abs(self.cost[0]):
-            self._next_start()
-            return
+            return True
         self.p[[r, s]] = self.p[[s, r]]
         self.cost[:] = assignment_cost(self.F, self.D, self.p)
         self.best[:] = self.p
-
-    @property
-    def done(self) -> bool:
-        return self.current >= self.starts.count
-
-    @property
-    def steps(self) -> int:
-        return self._steps
+        return False
 
     def candidates(self) -> Host:
         spins = np.full((len(self.out), self.n, self.n), -1.0)
@@ -275,7 +275,7 @@ def all_changes(F: Host, D: Host, p: Host) -> Host:
 
 
 def _matrices(flow: Any, distance: Any) -> tuple[Host, Host]:
-    F, D = (np.asarray(M, np.float64) for M in (flow, distance))
+    F, D = (np.ascontiguousarray(M, np.float64) for M in (flow, distance))
     for name, M in (("flow", F), ("distance", D)):
         if M.ndim != 2 or M.shape[0] != M.shape[1] or M.size == 0:
             raise ValueError(f"`{name}` must be a square matrix; got shape {M.shape}")

@@ -8,19 +8,23 @@ allows, and takes its scales from the best answer so far.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dcra._array import Host, from_numpy, on_accelerator, to_numpy
+from dcra._array import Host, from_numpy, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import Units, natural_units, units_at
 from dcra.engines.base import Starts
 from dcra.engines.polished import Polished, PolishedState
 from dcra.engines.sweep import Sweep
+from dcra.polish import recipes
 from dcra.polish.flip import Flip
 from dcra.search.plans import Outcome, Plan, Repeat, Task, next_starts
 from dcra.search.state import Search
+
+if TYPE_CHECKING:
+    from dcra.auto.decision import Traits
 
 STARTS, MOST_NUMBERS = 128, 1 << 28
 """Starts of a round, and what their points and residuals may come to."""
@@ -38,20 +42,20 @@ FLIPPED_ENTRIES, MOST_FLIPPED = 400_000_000, 16
 """Of the starts of a round the best are flipped: as many as have this many neighbours, in entries of A."""
 
 
-def array_plan(compiled: Compiled) -> Plan:
-    """The plan of "auto" where the compiled loops cannot be used."""
-    if compiled.has_columns and on_accelerator(compiled.like):
-        return Rounds(compiled)
-    from dcra.polish import recipes
-
-    return Repeat(recipes.sweep() if compiled.has_columns else recipes.dcra())
+def sweep_in_rounds(traits: Traits) -> Plan:
+    return Rounds(traits.compiled)
 
 
-class Rounds:
+def sweep_blocks(traits: Traits) -> Plan:
+    return Repeat(recipes.sweep())
+
+
+def take_full_steps(traits: Traits) -> Plan:
+    return Repeat(recipes.dcra())
+
+
+class Rounds(Plan):
     """Rounds of starts, each with more sweeps than the one before."""
-
-    exact = False
-    alone = False
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
@@ -70,11 +74,14 @@ class Rounds:
         return Task(engine, next_starts(search, count))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        assert isinstance(task.engine, BestPolished)
-        self.pace = outcome.seconds / task.engine.sweeps
+        sweeps = outcome.state.stages[0].steps / task.starts.count
+        self.pace = outcome.seconds / sweeps
         if fun <= search.fun:
             z = self.compiled.residual(from_numpy(outcome.spins, self.compiled.like))
             self.units = units_at(self.compiled, to_numpy(z))
+
+    def adopt(self, compiled: Compiled) -> None:
+        self.compiled = compiled
 
     def _sweeps(self, search: Search) -> int:
         if search.limits.time_limit is None:
@@ -90,11 +97,6 @@ class BestPolished(Polished):
 
     kept: int = 1
     name: ClassVar[str] = "best-polished"
-
-    @property
-    def sweeps(self) -> int:
-        assert isinstance(self.first, Sweep)
-        return self.first.sweeps
 
     def start(self, compiled: Compiled, starts: Starts) -> PolishedState:
         return BestPolishedState(self, compiled, starts)

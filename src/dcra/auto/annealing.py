@@ -7,20 +7,22 @@ point at a gentler temperature.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dcra._array import Host
 from dcra._kernels import loading
 from dcra._kernels.store import Sparse
-from dcra.auto.accelerator import array_plan
-from dcra.auto.least_squares import Recast
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
-from dcra.exact.enumeration import enumerable
 from dcra.polish.anneal import Anneal
-from dcra.polish.quadratic import QuadraticAnnealState, temperature_unit
-from dcra.search.plans import Exhaust, Outcome, Plan, Task, next_starts
+from dcra.polish.quadratic import temperature_unit
+from dcra.search.plans import Outcome, Plan, Task, next_starts
 from dcra.search.state import Search
+
+if TYPE_CHECKING:
+    from dcra.auto.decision import Traits
 
 HOT, GENTLE, COLD = 0.65, 0.35, 0.06
 """First temperatures of a run from a random and from a good point, and the last, in units of `Anneal`."""
@@ -47,20 +49,12 @@ AGAIN = 3
 """One run in so many starts from the best point."""
 
 
-def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
-    """The plan of method "auto" for a problem with a quadratic term."""
-    if enumerable(compiled, seconds_left):
-        return Exhaust()
-    if compiled.tabulated:
-        return Annealing(compiled)
-    return array_plan(compiled)
+def anneal(traits: Traits) -> Plan:
+    return Annealing(traits.compiled)
 
 
-class Annealing:
+class Annealing(Plan):
     """Annealing runs, crossed with each other."""
-
-    exact = False
-    alone = False
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
@@ -84,27 +78,35 @@ class Annealing:
         return self._run(search, self._passes(search, gentle), GENTLE if gentle else HOT, starts)
 
     def _run(self, search: Search, passes: int, hot: float, starts: Starts) -> Task:
-        engine = Anneal(passes, hot, COLD, self.unit)
-        own = self.compiled is search.compiled
-        return Task(engine if own else Recast(engine, self.compiled), starts)
+        recast = None if self.compiled is search.compiled else self.compiled
+        return Task(Anneal(passes, hot, COLD, self.unit), starts, recast)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        state = outcome.state
-        assert isinstance(state, QuadraticAnnealState)
         gentle = task.starts.points is not None
-        self.pace[gentle] = outcome.seconds / max(1, state.steps)
+        self.pace[gentle] = outcome.seconds / max(1, outcome.state.steps)
         spins = outcome.spins[0]
         if self.crossing and self.elite:
             child, value = self._crossed(spins)
             if value < self.best[0]:
                 search.offer(child)
                 self.best = value, child
-        found = float(state.score[1])
+        found = self._value_of(outcome)
         if found < self.best[0]:
             self.best = found, spins.copy()
         if not gentle:
             self._admit(found, spins)
         loading.remember("losses" if self.compiled.pieces else "couplings")
+
+    def _value_of(self, outcome: Outcome) -> float:
+        """The value of the answer, in the units of the objective but by the form that was searched."""
+        found = outcome.state.estimate()
+        return np.inf if found is None else found
+
+    def adopt(self, compiled: Compiled) -> None:
+        """Points of the elite have other values now."""
+        self.compiled = compiled
+        self.elite.clear()
+        self.best = np.inf, self.best[1]
 
     def _passes(self, search: Search, gentle: bool) -> int:
         limit = search.limits.time_limit
@@ -141,4 +143,5 @@ class Annealing:
             for sign in signs:
                 sign_ = couplings.dtype.type(sign)
                 cross(couplings.C, s, g, score, other.astype(s.dtype), sign_, *scratch)
-        return s.astype(np.float64), float(score[0])
+        compiled = self.compiled
+        return s.astype(np.float64), compiled.value_scale * float(score[0]) + compiled.offset

@@ -1,27 +1,28 @@
-"""Method "auto": enumeration where that is quick, a portfolio of descents otherwise.
+"""Descents: sweeps to a corner of the box, annealing from there, and flips to the end.
 
-A descent is sweeps to a corner of the box, annealing from there, and flips to the end. The first is short;
-its successors are granted twice as much work each, up to a share of the whole budget, so that there is a good
-answer early and a slow, careful search later. Scales of smoothing and temperature follow the best answer.
+The first is short; its successors are granted twice as much work each, up to a share of the whole budget, so
+that there is a good answer early and a slow, careful search later. Scales of smoothing and temperature follow
+the best answer.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcra._array import from_numpy, to_numpy
 from dcra._kernels import loading
-from dcra.auto import annealing, least_squares
-from dcra.auto.accelerator import array_plan
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import Units, natural_units, units_at
-from dcra.engines.base import State
-from dcra.engines.polished import Polished, PolishedState
-from dcra.engines.sweep import CoordinateState, Sweep
-from dcra.exact.enumeration import enumerable
-from dcra.polish.anneal import Anneal, AnnealState
-from dcra.search.plans import Exhaust, Outcome, Plan, Task, next_starts
+from dcra.engines.polished import Polished
+from dcra.engines.sweep import Sweep
+from dcra.polish.anneal import Anneal
+from dcra.search.plans import Outcome, Plan, Task, next_starts
 from dcra.search.state import Search
+
+if TYPE_CHECKING:
+    from dcra.auto.decision import Traits
 
 FIRST_GRANT = 64
 """Passes over A granted to the first descent of a timed search."""
@@ -45,42 +46,13 @@ MIN_SWEEPS, MIN_PASSES, MAX_PASSES = 20, 50, 500_000
 HOT, GENTLE, COLD = 0.55, 0.3, 0.1
 """First temperatures after sweeps and at a point that the user gave, and the last, in units of `Anneal`."""
 
-COPY_SECONDS = 3e-9
-"""Time per entry to lay out A for the compiled loops."""
 
-COPY_SHARE = 0.4
-"""Share of the time left that this may take: what remains is better spent there than in array code."""
+def descend(traits: Traits) -> Plan:
+    return Portfolio(traits.compiled)
 
 
-def plan_for(compiled: Compiled, seconds_left: float | None) -> Plan:
-    """The plan of method "auto" for a problem."""
-    if compiled.quadratic is not None:
-        return annealing.plan_for(compiled, seconds_left)
-    if enumerable(compiled, seconds_left):
-        return Exhaust()
-    special = compiled.problem.plan(compiled, seconds_left)
-    if special is not None:
-        return special
-    from dcra.auto.equations import meet_beside
-
-    return meet_beside(compiled, seconds_left, search_plan(compiled, seconds_left))
-
-
-def search_plan(compiled: Compiled, seconds_left: float | None) -> Plan:
-    """The plan for problems with too many points to look at each."""
-    if least_squares.worthwhile(compiled, seconds_left):
-        return annealing.Annealing(least_squares.recast(compiled))
-    copy = COPY_SECONDS * compiled.work_per_pass
-    if compiled.tabulated and (seconds_left is None or copy <= COPY_SHARE * seconds_left):
-        return Portfolio(compiled)
-    return array_plan(compiled)
-
-
-class Portfolio:
+class Portfolio(Plan):
     """Descents of growing length."""
-
-    exact = False
-    alone = False
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
@@ -104,16 +76,18 @@ class Portfolio:
         return Task(self._descent(self.units, max(MIN_SWEEPS, sweeps), passes), starts)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        for state in stages(outcome.state):
-            if isinstance(state, AnnealState):
-                self.pace = max(state.pace, 1e-4 * self.compiled.work_per_pass)
-            elif isinstance(state, CoordinateState):
-                self.sweep_cost = max(0.05, state.work / (state.steps * self.compiled.work_per_pass))
+        *sweeps, annealing = outcome.state.stages
+        self.pace = max(annealing.pace, 1e-4 * self.compiled.work_per_pass)
+        for state in sweeps:
+            self.sweep_cost = max(0.05, state.pace / self.compiled.work_per_pass)
         self.speed = outcome.state.work / max(outcome.seconds, 1e-6)
         if self.units is None or fun <= search.fun:
             z = self.compiled.residual(from_numpy(outcome.spins, self.compiled.like))
             self.units = units_at(self.compiled, to_numpy(z))
         loading.remember()
+
+    def adopt(self, compiled: Compiled) -> None:
+        self.compiled = compiled
 
     def _scout(self, search: Search) -> Task:
         """The first descent, on rough scales; it begins at the user's point if there is one."""
@@ -143,10 +117,3 @@ class Portfolio:
 
     def _passes(self, work: float) -> int:
         return int(np.clip(work / self.pace, MIN_PASSES, MAX_PASSES))
-
-
-def stages(state: State) -> list[State]:
-    """The states that a state is made of."""
-    if isinstance(state, PolishedState):
-        return [state.first, *([state.second] if state.second else [])]
-    return [state]

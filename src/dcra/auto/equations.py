@@ -1,17 +1,21 @@
-"""Plans that meet in the middle: alone, or beside a search that may be quicker."""
+"""Plans for equations between integers: meeting in the middle, and closest pairs, beside a search."""
 
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 from dcra.bounds.dual import trivial_bound
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
 from dcra.exact.closest_pairs import Closest, suitable
-from dcra.exact.integer_equations import Equations, equations_of
-from dcra.exact.meet_in_the_middle import MAX_VARIABLES, SEGMENTS, Meet, MeetState, seconds_for
+from dcra.exact.integer_equations import equations_of
+from dcra.exact.meet_in_the_middle import MAX_VARIABLES, SEGMENTS, Meet, quarters_of, seconds_for
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
+
+if TYPE_CHECKING:
+    from dcra.auto.decision import Traits
 
 LONGEST = 2.0
 """Seconds of one thread that are worth it when there is no time limit."""
@@ -32,11 +36,37 @@ FEWEST, MOST = -24.0, 16.0
 """log2 of the solutions expected: below, a search has more rows to go by; above, it will meet one."""
 
 
-class MeetPlan:
-    """All segments of residues."""
+class Meeting(NamedTuple):
+    """The share of the time that meeting in the middle gets, and whether near solutions are sought too."""
 
-    exact = False
-    alone = False
+    share: float = 0.0
+    pairs: bool = False
+
+
+def meeting_of(compiled: Compiled, seconds_left: float | None) -> Meeting:
+    """What promises anything for the equations of a problem, in the time there is."""
+    equations = equations_of(compiled.problem)
+    if equations is None or not FEWEST <= equations.expected <= MOST:
+        return Meeting()
+    needed = seconds_for(equations, compiled.loops) if compiled.n <= MAX_VARIABLES else inf
+    if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
+        return Meeting(share=1.0)
+    if seconds_left is None:
+        return Meeting()
+    pairs = seconds_left >= SHORTEST_PAIRING and suitable(compiled, equations, seconds_left)
+    return Meeting(0.5 if needed <= OVERTIME * seconds_left else 0.0, pairs)
+
+
+def meet_beside(traits: Traits, general: Plan) -> Plan:
+    return Beside(MeetPlan(Meet()), general, traits.meeting.share)
+
+
+def pair_beside(traits: Traits, general: Plan) -> Plan:
+    return Beside(PairingPlan(), general, PAIRING_SHARE)
+
+
+class MeetPlan(Plan):
+    """All segments of residues."""
 
     def __init__(self, engine: Meet) -> None:
         self.engine = engine
@@ -45,30 +75,25 @@ class MeetPlan:
     def next(self, search: Search) -> Task | None:
         if self.segment == SEGMENTS:
             return None
-        self.segment += 1
-        return Task(self.engine, Starts(search.seed, self.segment - 1, 1))
+        self.segment += 1  # a share of the residues is not a start
+        return Task(self.engine, Starts(search.seed, self.segment - 1, 1), counts=False)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        assert isinstance(outcome.state, MeetState)
-        search.finished -= 1  # a share of the residues is not a start
         self.done += 1
         if self.done == SEGMENTS:
-            self._conclude(search, outcome.state.quarters.equations)
+            self._conclude(search)
 
-    def _conclude(self, search: Search, equations: Equations) -> None:
+    def _conclude(self, search: Search) -> None:
         """All solutions are known: what remains is not the least objective, or not feasible."""
         problem = search.compiled.problem
-        if equations.required:
+        if search.compiled.once(quarters_of).equations.required:
             search.bound(search.fun)
         elif problem.integer_valued and search.fun > trivial_bound(problem):
             search.bound(1.0 + problem.constant)
 
 
-class PairingPlan:
+class PairingPlan(Plan):
     """Near solutions by closest pairs, one set of free variables after another."""
-
-    exact = False
-    alone = False
 
     def __init__(self) -> None:
         self.count = 0
@@ -77,11 +102,8 @@ class PairingPlan:
         self.count += 1
         return Task(Closest(), Starts(search.seed, self.count - 1, 1))
 
-    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        """Starts do not depend on each other."""
 
-
-class Beside:
+class Beside(Plan):
     """Two plans: `special`, for equations, and `general`.
 
     Parameters
@@ -90,13 +112,9 @@ class Beside:
         Share of the time that `special` gets; at 1, `general` has what it leaves.
     """
 
-    exact = False
-    alone = False
-
     def __init__(self, special: Plan, general: Plan, share: float) -> None:
         self.special, self.general, self.share = special, general, share
         self.ahead = 0.0  # seconds that `special` has had more than its share
-        self.owner: dict[int, Plan] = {}  # of a task, by its identity
 
     def next(self, search: Search) -> Task | None:
         plans = [self.special, self.general]
@@ -105,32 +123,15 @@ class Beside:
         for plan in plans:
             task = plan.next(search)
             if task is not None:
-                self.owner[id(task)] = plan
-                return task
+                return task.within(plan)
         return None
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        owner = self.owner.pop(id(task))
-        special = owner is self.special
+        assert task.owner is not None
+        assert task.inner is not None
+        special = task.owner is self.special
         self.ahead += (1 - self.share) * outcome.seconds if special else -self.share * outcome.seconds
-        owner.learn(search, task, outcome, fun)
+        task.owner.learn(search, task.inner, outcome, fun)
 
-
-def meet_beside(compiled: Compiled, seconds_left: float | None, general: Plan) -> Plan:
-    """The plan `general`, with those for equations beside it where they promise anything."""
-    equations = equations_of(compiled.problem)
-    if equations is None or not FEWEST <= equations.expected <= MOST:
-        return general
-    needed = seconds_for(equations, compiled.loops) if compiled.n <= MAX_VARIABLES else inf
-    if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
-        return Beside(MeetPlan(Meet()), general, share=1.0)
-    if seconds_left is None:
-        return general
-    if seconds_left >= SHORTEST_PAIRING and suitable(compiled, equations, seconds_left):
-        general = Beside(PairingPlan(), general, share=PAIRING_SHARE)
-    return Beside(MeetPlan(Meet()), general, share=0.5) if needed <= OVERTIME * seconds_left else general
-
-
-def meetable(compiled: Compiled) -> bool:
-    """Whether method "meet" can take a problem."""
-    return 4 <= compiled.n <= MAX_VARIABLES and equations_of(compiled.problem) is not None
+    def adopt(self, compiled: Compiled) -> None:
+        self.general.adopt(compiled)

@@ -5,49 +5,35 @@ A flip then costs O(1) to evaluate and O(n) to make, instead of O(r) for either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcra import costs
 from dcra._array import Host, to_numpy
 from dcra._kernels import loading
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
 from dcra.compiled.quadratic import SpinForm
-from dcra.engines.base import Engine, Starts
 from dcra.losses import SquaredL2
 from dcra.model.operators import DenseMatrix
-from dcra.polish.anneal import Anneal
-from dcra.polish.quadratic import QuadraticAnnealState
+from dcra.search.plans import Plan
+
+if TYPE_CHECKING:
+    from dcra.auto.decision import Traits
 
 MOST_VARIABLES = 4000
 """Beyond this the matrix of products takes more memory than it is worth."""
-
-FLOPS = 1e10
-"""Operations per second of a dense product, cautiously."""
 
 SHARE = 0.1
 """Share of the time left that computing G may take."""
 
 
-@dataclass(frozen=True, eq=False)
-class Recast(Engine):
-    """Annealing of the recast problem; its answers are judged by the problem as it was."""
+def anneal_products(traits: Traits) -> Plan:
+    """Annealing of the quadratic; its answers are judged by the losses as they were."""
+    from dcra.auto.annealing import Annealing
 
-    engine: Anneal
-    form: Compiled
-
-    name: ClassVar[str] = "recast"
-
-    def start(self, compiled: Compiled, starts: Starts) -> RecastState:
-        return RecastState(self.engine, self.form, starts)
-
-
-class RecastState(QuadraticAnnealState):
-    def estimate(self) -> float | None:
-        """None: where the fit is exact, sums of products know nothing but rounding."""
-        return None
+    return Annealing(recast(traits.compiled))
 
 
 def worthwhile(compiled: Compiled, seconds_left: float | None) -> bool:
@@ -60,7 +46,7 @@ def worthwhile(compiled: Compiled, seconds_left: float | None) -> bool:
     plain = all(
         isinstance(p.loss, SquaredL2) and isinstance(p.operator, DenseMatrix) for p in compiled.pieces
     )
-    n, cost = compiled.n, compiled.n_rows * compiled.n**2 / FLOPS
+    n, cost = compiled.n, compiled.n_rows * compiled.n**2 / costs.PRODUCT_RATE
     quick = loading.affordable(seconds_left, "couplings")
     fitting = plain and quick and n <= min(compiled.n_rows, MOST_VARIABLES)
     return fitting and (seconds_left is None or cost <= SHARE * seconds_left)

@@ -12,7 +12,7 @@ HOST_ENTRIES = 1_000_000
 """Entries of A up to which the compiled loops of the CPU find as much as an accelerator in the same time."""
 
 
-def placed(problem: Problem) -> Problem:
+def place(problem: Problem) -> Problem:
     """The problem, brought to the host if the loops know its losses and A is there already, or small."""
     far = on_accelerator(problem.like) and problem.entries > HOST_ENTRIES
     known = all(isinstance(term.loss, (*LOOP_LOSSES, Linear)) for term in problem.terms)

@@ -1,7 +1,7 @@
 """Solvers that prove what they find, run in a thread of their own so that limits, callbacks and Ctrl-C work.
 
-The solver reports incumbents and bounds through an `Order`; a `Session` judges them in float64 between two
-ticks of the driver, and ends the search when the solver does.
+The solver reports incumbents and bounds through an `Order`; a `Session` hands them on as news, which the
+driver judges in float64, and the search ends when the solver does.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from math import inf
@@ -20,11 +21,11 @@ import numpy as np
 from dcra._array import Host
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Engine, Starts, State
+from dcra.engines.base import Engine, News, Starts, State
 from dcra.exact.mixed_model import MixedModel, mixed_model
 from dcra.messages import SolverUnavailable, missing
 from dcra.result import Status
-from dcra.search.plans import Outcome, Task
+from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
 
 BUILD_PASSES = 40
@@ -93,7 +94,7 @@ class Exact(Engine):
     """A solver for the whole problem: `solve` runs once, until its proof or the end of its time."""
 
     plan: ClassVar[str] = "delegate"
-    alone: ClassVar[bool] = True
+    takes_constraints: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns", "piecewise linear"})
     package: ClassVar[str] = ""
     tolerance: ClassVar[float] = 1e-6
@@ -122,11 +123,8 @@ class Exact(Engine):
         raise TypeError(f"{self.name} runs once, as a plan; it has no starts to be taken one by one")
 
 
-class Delegate:
+class Delegate(Plan):
     """Hand the whole problem to a solver, once."""
-
-    exact = False
-    alone = True
 
     def __init__(self, engine: Exact) -> None:
         engine.load()
@@ -136,44 +134,49 @@ class Delegate:
         if search.started or not search.affords(self.engine.setup_work(search.compiled)):
             return None
         search.started = 1
-        return Task(_Bound(self.engine, search), Starts(search.seed, 0, 1))
+        return SolverTask(self.engine, Starts(search.seed, 0, 1, search.points))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        """The session has told the search all there is."""
+        """The solver's last word ends the search."""
+        assert isinstance(outcome.state, Session)
+        answer, bound, slack = outcome.state.last_word()
+        search.bound(rounded_up(search.compiled.problem, bound))
+        claimed = answer.status
+        if claimed is Status.OPTIMAL and not search.fun - search.lower_bound <= slack + RELATIVE * abs(
+            search.fun
+        ):
+            claimed = Status.CONVERGED  # the judged objective must agree with the solver's own
+        ran_out = Status.CONVERGED if search.limits.time_limit is None else Status.TIME_LIMIT
+        search.stop(claimed or ran_out)
 
 
-@dataclass(frozen=True)
-class _Bound(Engine):
-    """A solver tied to one search."""
+class SolverTask(Task):
+    """A task that knows how much time there is: solvers keep their limits themselves."""
 
-    solver: Exact
-    search: Search
-    name: ClassVar[str] = "exact"
-
-    def start(self, compiled: Compiled, starts: Starts) -> State:
-        return Session(self.solver, self.search)
-
-
-class Session(State):
-    """One run of a solver in a thread of its own."""
-
-    def __init__(self, solver: Exact, search: Search) -> None:
-        self.solver, self.search = solver, search
-        self.model = mixed_model(search.compiled.problem)
-        self.answer: Answer | None = None
-        self.error: Exception | None = None
-        self.ended = threading.Event()
-        self._settled = False
-        points = search.points
-        self.order = Order(
+    def begin(self, search: Search) -> State:
+        assert isinstance(self.engine, Exact)
+        points = self.starts.points
+        order = Order(
             seconds_left=lambda: search.seconds_left - search.closing,
             threads=search.limits.n_jobs,
             seed=search.seed,
             starts=search.limits.starts,
             points=None if points is None else (points + 1) / 2,
         )
-        if search.halted():
-            self.answer = Answer(np.empty((0, search.compiled.n)))
+        return Session(self.engine, search.compiled, order)
+
+
+class Session(State):
+    """One run of a solver in a thread of its own."""
+
+    def __init__(self, solver: Exact, compiled: Compiled, order: Order) -> None:
+        self.solver, self.order = solver, order
+        self.model = mixed_model(compiled.problem)
+        self.nothing = np.empty((0, compiled.n))
+        self.answer = Answer(self.nothing)
+        self.error: Exception | None = None
+        self.ended = threading.Event()
+        if order.seconds <= 0:
             self.ended.set()
         else:
             threading.Thread(target=self._run, name=f"dcra {solver.name}", daemon=True).start()
@@ -186,67 +189,45 @@ class Session(State):
         self.ended.set()
 
     def advance(self, work: int) -> None:
-        if not self.ended.wait(PATIENCE):
-            self._read_news()
-        elif not self._settled:
-            self._settle()
-
-    def _read_news(self) -> None:
-        while True:
-            try:
-                news = self.order.news.get_nowait()
-            except Empty:
-                return
-            self._take(news)
-
-    def _take(self, news: Answer) -> None:
-        search = self.search
-        if len(news.points):
-            search.offer(np.where(_binary(news.points) > 0, 1.0, -1.0))
-            search.finished = max(search.finished, len(news.points))
-        if news.bound > -inf:
-            bound = self.model.unit * news.bound + self.model.offset
-            safe = bound - self.solver.allowance(self.model) - RELATIVE * abs(bound)
-            search.bound(rounded_up(search.compiled.problem, safe))
-
-    def _settle(self) -> None:
-        """Judge the solver's last word, and end the search."""
-        self._settled = True
-        self._read_news()
+        self.ended.wait(PATIENCE)
         if self.error is not None:
             raise self.error
-        answer, search = self.answer, self.search
-        assert answer is not None
-        self._take(answer)
-        search.nit += answer.nodes
-        search.stop(self._status(answer.status))
 
-    def _status(self, claimed: Status | None) -> Status:
-        """A proof counts where the judged objective agrees with the solver's own, up to its tolerances."""
-        search = self.search
-        slack = 4 * (self.solver.allowance(self.model) + RELATIVE * abs(search.fun))
-        if claimed is Status.OPTIMAL and not search.fun - search.lower_bound <= slack:
-            claimed = Status.CONVERGED
-        ran_out = Status.CONVERGED if search.limits.time_limit is None else Status.TIME_LIMIT
-        return claimed or ran_out
+    def take_news(self) -> list[News]:
+        found = []
+        with suppress(Empty):
+            while True:
+                found.append(self._news(self.order.news.get_nowait()))
+        return found
+
+    def _news(self, answer: Answer) -> News:
+        """Points as spins, and the bound in units of F, less what the solver's tolerances may have cost."""
+        spins = np.where(_binary(answer.points) > 0, 1.0, -1.0) if len(answer.points) else self.nothing
+        bound = self.model.unit * answer.bound + self.model.offset
+        return News(spins, bound - self._allowance - RELATIVE * abs(bound) if answer.bound > -inf else -inf)
+
+    @property
+    def _allowance(self) -> float:
+        return self.solver.allowance(self.model)
+
+    def last_word(self) -> tuple[Answer, float, float]:
+        """What the solver said at its end, the bound in units of F, and by how much a proof may be off."""
+        return self.answer, self._news(self.answer).lower_bound, 4 * self._allowance
+
+    @property
+    def steps(self) -> int:
+        return self.answer.nodes
 
     @property
     def done(self) -> bool:
-        return self._settled
+        return self.ended.is_set() and self.order.news.empty()
 
     def candidates(self) -> Host:
-        """The best point so far; a solver that still runs is stopped, or left behind if it cannot be."""
-        out_of_time = self.search.status is None
-        if not self._settled:
-            if self.order.stop() or out_of_time:
-                self.ended.wait()
-            if self.ended.is_set():
-                self._settle()
-            else:
-                self._read_news()
-        best = self.search.fallback if self.search.spins is None else self.search.spins
-        assert best is not None
-        return np.atleast_2d(best)
+        """The last answer; a solver that still runs is stopped, or left behind if it cannot be."""
+        out_of_time = self.order.seconds_left() <= 0
+        if not self.ended.is_set() and (self.order.stop() or out_of_time):
+            self.ended.wait()
+        return self._news(self.answer).spins
 
 
 def _binary(u: Host) -> Host:

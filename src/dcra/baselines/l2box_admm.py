@@ -34,7 +34,6 @@ class L2BoxAdmm(Engine):
     tol: float = 1e-4
     max_iterations: int = 1000
     name: ClassVar[str] = "l2box-admm"
-    alone: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns"})
 
     def setup_work(self, compiled: Compiled) -> int:

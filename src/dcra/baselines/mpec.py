@@ -47,7 +47,6 @@ class Mpec(Engine):
     tol: float = 0.01
     inner_tol: float = 3e-3
     max_inner: int = 200
-    alone: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns", "convex"})
 
     def __post_init__(self) -> None:

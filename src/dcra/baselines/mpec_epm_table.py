@@ -30,7 +30,6 @@ class MpecEpmTable(Engine):
     name: ClassVar[str] = "mpec-epm-table"
     needs: ClassVar[frozenset[str]] = frozenset({"losses alone"})
     plan: ClassVar[str] = "once"
-    alone: ClassVar[bool] = True
 
     def setup_work(self, compiled: Compiled) -> int:
         return 60 * compiled.work_per_pass  # the norm of A

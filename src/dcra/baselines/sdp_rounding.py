@@ -33,7 +33,6 @@ class SdpRounding(Engine):
     tol: float = 1e-5
 
     name: ClassVar[str] = "sdp-rounding"
-    alone: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"quadratic"})
 
     def start(self, compiled: Compiled, starts: Starts) -> RoundingState:

@@ -31,7 +31,6 @@ class Subgradient(Engine):
     step: float = 1.0
     name: ClassVar[str] = "subgradient"
     needs: ClassVar[frozenset[str]] = frozenset({"losses alone"})
-    alone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.iterations < 1:

@@ -15,6 +15,7 @@ from math import inf
 
 import numpy as np
 
+from dcra import costs
 from dcra._array import Host
 from dcra._kernels.store import Dense
 from dcra.bounds.dual import trivial_bound
@@ -26,12 +27,8 @@ MOST_RANK = 48
 MOST_DENSE = 8000
 """Largest n whose matrix is factorised: half a gigabyte."""
 
-FLOPS = 5e9
-"""Operations per second of a Cholesky factorisation, cautiously."""
-
-
-PASS_RATE, PATIENCE = 1e9, 10.0
-"""Operations per second of the passes, and seconds that a bound is worth where there is no time limit."""
+PATIENCE = 10.0
+"""Seconds that a bound is worth where there is no time limit."""
 
 
 class Relaxation:
@@ -96,7 +93,7 @@ SHIFTS = tuple(4.0**-k for k in range(7, 0, -1))
 
 def proof_seconds(n: int) -> float:
     """About how long a proof takes: half of the shifts are tried."""
-    return len(SHIFTS) / 2 * n**3 / 3 / FLOPS
+    return len(SHIFTS) / 2 * n**3 / 3 / costs.FACTOR_RATE
 
 
 def dense_matrix(couplings: Couplings) -> Host:
@@ -128,7 +125,11 @@ def positive_definite(S: Host) -> bool:
 def affordable(n: int, entries: int, seconds: float) -> bool:
     """Whether the first proof, after some passes over n spins and their couplings, fits into the time."""
     passes = Rounds.ENDS[0] * (entries + n) * rank_for(n)
-    return n <= MOST_DENSE and proof_seconds(n) <= seconds and passes <= PASS_RATE * min(seconds, PATIENCE)
+    return (
+        n <= MOST_DENSE
+        and proof_seconds(n) <= seconds
+        and passes <= costs.RELAXATION_RATE * min(seconds, PATIENCE)
+    )
 
 
 class Rounds:

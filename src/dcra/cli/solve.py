@@ -68,7 +68,7 @@ def solve(
     Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130. It is 1 where
     no point that satisfies the constraints was found.
     """
-    from dcra import io
+    from dcra import api, io
     from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
     from dcra.progress import terminal
     from dcra.result import Status
@@ -86,7 +86,7 @@ def solve(
 
             result = solve_clauses(file, problem, options)
         else:
-            result = run(file, kind, problem, **options)
+            result = api.solve(problem, **options)
             click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result, kind))
     with bad_input():
         save_output(output, result)
@@ -94,20 +94,6 @@ def solve(
     if result.status is Status.INTERRUPTED:
         return 130
     return 0 if result.feasible else 1
-
-
-def run(file: str, kind: str, problem: Problem, **options: Any) -> Result:
-    """Solve a problem that was read from a file; an assignment by a search over permutations."""
-    from pathlib import Path
-
-    from dcra import api
-
-    if kind == "qaplib" and options["method"] == "auto":
-        from dcra.apps.qap import swap_search
-        from dcra.io.qaplib import read_matrices
-
-        options["method"] = swap_search(*read_matrices(Path(file)), options["time_limit"])
-    return api.solve(problem, **options)
 
 
 def summary(file: str, problem: Problem, result: Result, kind: str = "") -> str:

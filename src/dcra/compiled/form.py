@@ -8,10 +8,11 @@ to be squared safely.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import frexp, inf
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,7 +34,9 @@ SAFE_VALUE_EXPONENT = 64
 LOOP_LOSSES = (TableLoss, Logistic, CappedL1)
 """Losses that the compiled loops know."""
 
-_building = threading.Lock()
+_building = threading.RLock()
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,16 +76,19 @@ class Compiled:
         if len(parts) == 1:
             return parts[0]
         xp = namespace(S)
-        return xp.concat(parts, axis=-1) if parts else xp.zeros((*S.shape[:-1], 0), dtype=S.dtype)
+        return xp.concat(parts, axis=-1) if parts else self._no_rows(S.shape[:-1])
 
     @property
     def residual_at_zero(self) -> Array:
         """Stacked -b: the residual at s = 0, without a pass over A."""
-        xp = namespace(self.like)
         parts = [-p.b for p in self.pieces]
-        return (
-            parts[0] if len(parts) == 1 else xp.concat([*parts, xp.zeros(0, dtype=self.like.dtype)], axis=-1)
-        )
+        if len(parts) == 1:
+            return parts[0]
+        return namespace(self.like).concat(parts, axis=-1) if parts else self._no_rows(())
+
+    def _no_rows(self, lead: tuple[int, ...]) -> Array:
+        """The residual where there are no losses."""
+        return namespace(self.like).zeros((*lead, 0), dtype=self.like.dtype, device=device_of(self.like))
 
     def slopes(self, Z: Array, delta: Smoothing) -> Array:
         """Gradient of the smoothed losses at residuals Z."""
@@ -100,7 +106,9 @@ class Compiled:
         g: Array = 0.0 if self.c is None else self.c
         for p in self.pieces:
             g = p.operator.adjoint(Y[..., p.where]) + g
-        return g if self.pieces else g + namespace(Y).zeros((*Y.shape[:-1], self.n), dtype=Y.dtype)
+        if self.pieces:
+            return g
+        return g + namespace(Y).zeros((*Y.shape[:-1], self.n), dtype=Y.dtype, device=device_of(Y))
 
     def linear(self, S: Array) -> Array:
         return 0.0 if self.c is None else S @ self.c
@@ -119,15 +127,16 @@ class Compiled:
 
     def decode(self, S: Host) -> Array:
         """Points of the problem's domain, in its array library and float type, from spins on the host."""
-        return from_numpy(self._in_domain(S), self.problem.like)
+        return from_numpy(self.in_domain(S), self.problem.like)
 
     def judged(self, S: Host) -> Host:
         """The true objective of spins (k, n), by the problem itself in float64."""
         like = self.problem.like
-        x = from_numpy(self._in_domain(S), like, namespace(like).float64)
+        x = from_numpy(self.in_domain(S), like, namespace(like).float64)
         return to_numpy(self.problem.relaxed_objective(x))
 
-    def _in_domain(self, S: Host) -> Host:
+    def in_domain(self, S: Host) -> Host:
+        """Points of the problem's domain, on the host, from spins."""
         return S if self.problem.domain == "spin" else (S + 1) / 2
 
     @property
@@ -141,19 +150,32 @@ class Compiled:
             and all(isinstance(p.loss, LOOP_LOSSES) and p.operator.has_columns for p in self.pieces)
         )
 
-    def tables(self, dtype: Any = np.float64, padded: bool = True) -> Tables:
-        """The arrays for compiled loops, built once; short columns are padded where loops run along them."""
-        key = np.dtype(dtype), padded
+    def once(self, make: Callable[..., T], *options: Any) -> T:
+        """make(self, *options), made by the first who asks and kept for the others."""
         with _building:
-            cache: dict[Any, Tables] = self.__dict__.setdefault("_tables", {})
-            if key not in cache:
-                cache[key] = build_tables(self.pieces, self.c, self.n, *key)
-            return cache[key]
+            kept: dict[Any, T] = self.__dict__.setdefault("_kept", {})
+            key = make, *options
+            if key not in kept:
+                kept[key] = make(self, *options)
+            return kept[key]
 
-    @cached_property
+    def tables(self, dtype: Any = np.float64, padded: bool = True) -> Tables:
+        """The losses as compiled loops see them; short columns are padded where loops run along them."""
+        return self.once(_tables, np.dtype(dtype), padded)
+
+    @property
     def couplings(self) -> Couplings:
         """J and c as compiled loops see them."""
-        return build_couplings(self.quadratic, None if self.c is None else to_numpy(self.c), self.n)
+        return self.once(_couplings)
+
+
+def _tables(compiled: Compiled, dtype: np.dtype[Any], padded: bool) -> Tables:
+    return build_tables(compiled.pieces, compiled.c, compiled.n, dtype, padded)
+
+
+def _couplings(compiled: Compiled) -> Couplings:
+    c = None if compiled.c is None else to_numpy(compiled.c)
+    return build_couplings(compiled.quadratic, c, compiled.n)
 
 
 def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool = False) -> Compiled:

@@ -6,7 +6,6 @@ minimum, whatever the weights are.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -62,10 +61,8 @@ class Penalties:
 def penalised(problem: Problem, weights: Host) -> Problem:
     """The problem without constraints whose terms charge `weights` for each unit of violation."""
     assert problem.constraints is not None
-    unconstrained = copy(problem)
-    unconstrained.terms = (*problem.terms, *penalty_terms(problem.constraints, weights, problem.like))
-    unconstrained.constraints = None
-    return unconstrained
+    charged = penalty_terms(problem.constraints, weights, problem.like)
+    return problem.replace(terms=(*problem.terms, *charged), constraints=())
 
 
 def penalty_terms(constraints: Constraints, weights: Host, like: Any) -> list[Term]:

@@ -7,7 +7,7 @@ the point itself is repaired, and improved by swaps that keep counts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite
 from typing import Any, ClassVar
@@ -15,20 +15,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra._array import Host, from_numpy, to_numpy
-from dcra.auto.descents import Portfolio, search_plan
-from dcra.auto.equations import meet_beside
-from dcra.baselines.random import RandomSigns
+from dcra.auto.decision import Traits, decide
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.constrained.branch_and_bound import Branch, BranchState, is_linear, nearest_feasible
-from dcra.constrained.enumeration import EnumerateFeasible, on_host
-from dcra.constrained.penalties import Penalties
 from dcra.constrained.repair import Repair
+from dcra.constrained.state import ConstrainedSearch
 from dcra.constrained.swap import TRIES, Swap
 from dcra.engines.base import Engine, Starts, State
 from dcra.model.constraints import Constraints
-from dcra.result import Status
-from dcra.search.plans import Exhaust, Outcome, Plan, Task
+from dcra.polish.base import AsGiven
+from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
 
 SWAP_SHARE = 0.5
@@ -42,92 +39,20 @@ RESCUE_SECONDS, RESCUE_SHARE = 10.0, 0.2
 BRANCH_SHARE = 0.5
 """Share of the time that branch and bound may take where the objective is linear."""
 
-AS_THEY_ARE = ("meet", "milp", "gurobi", "cpsat", "scip")
-"""Methods that take constraints themselves, instead of penalties."""
 
-MAX_POINTS = 1 << 22
-MAX_WORK = 4_000_000_000
-
-
-@dataclass
-class ConstrainedSearch(Search):
-    """A search whose incumbent is feasible; the least violating of the other points is kept beside it."""
-
-    penalties: Penalties = field(init=False)
-    least: float = inf
-    nearest: Host | None = None
-
-    def __post_init__(self) -> None:
-        self.penalties = Penalties(self.compiled)
-        self.weights = self.penalties.weights
-
-    @property
-    def constraints(self) -> Constraints:
-        return self.penalties.constraints
-
-    @property
-    def relaxation(self) -> Compiled:
-        return self.penalties.compiled
-
-    def offer(self, spins: Host) -> float:
-        spins = np.atleast_2d(spins)
-        violation = self.constraints.violation(on_host(self.compiled, spins))
-        fine = violation == 0
-        off = np.where(fine, inf, violation)
-        closest = int(np.argmin(off))
-        if off[closest] < self.least:
-            self.least, self.nearest = float(off[closest]), spins[closest].copy()
-        return super().offer(spins[fine]) if fine.any() else inf
-
-    def bound(self, value: float) -> None:
-        if value < inf:
-            super().bound(value)
-        elif self.spins is None:  # every point has been looked at
-            self.stop(Status.INFEASIBLE)
-
-    def settle(self) -> None:
-        """Repair the least violating point where no feasible one was met, and report what is left."""
-        self.weights = self.penalties.weights
-        if self.spins is None and self.nearest is not None and self.status is not Status.INFEASIBLE:
-            x = on_host(self.compiled, self.nearest)
-            self.offer(self.compiled.encode(Repair(self.constraints)(x, np.zeros(x.size), self.seed)))
-        if self.spins is None:
-            self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest
-            x = on_host(self.compiled, self.spins)
-            self.feasible, self.violation = False, float(self.constraints.violation(x))
-        self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))
+def search_with_penalties(traits: Traits) -> Plan:
+    """What "auto" finds on the penalised problem, repaired."""
+    search = traits.search
+    assert isinstance(search, ConstrainedSearch)
+    inner = decide(search, search.relaxation).make_plan()
+    return ConstrainedPlan(search, inner, branch=True)
 
 
-def constrained_plan(
-    search: ConstrainedSearch, label: str, make_plan: Callable[[Compiled, float | None], Plan]
-) -> Plan:
-    """A plan for the penalised problem, or all points where they are few."""
-    seconds = None if search.limits.time_limit is None else search.seconds_left
-    compiled = search.relaxation
-    if label == "enumerate" or (label == "auto" and countable(compiled, seconds)):
-        return Exhaust(EnumerateFeasible())
-    if label in AS_THEY_ARE:
-        return make_plan(search.compiled, seconds)
-    make = search_plan if label == "auto" else make_plan
-    plan = ConstrainedPlan(search, make(compiled, seconds), branch=label == "auto")
-    return meet_beside(search.compiled, seconds, plan) if label == "auto" else plan
-
-
-def countable(compiled: Compiled, seconds: float | None) -> bool:
-    """Whether array code can look at all points in half the time left."""
-    if compiled.n > 22:
-        return False
-    work = 2**compiled.n * max(1, compiled.n_rows) * compiled.n
-    return bool(work <= (MAX_WORK if seconds is None else min(MAX_WORK, 2e8 * seconds)))
-
-
-class ConstrainedPlan:
+class ConstrainedPlan(Plan):
     """The tasks of another plan, each followed by repair and swaps; penalties grow in between."""
 
-    exact = False
-    alone = False
-
-    def __init__(self, search: ConstrainedSearch, inner: Plan, branch: bool) -> None:
+    def __init__(self, search: Search, inner: Plan, branch: bool = False) -> None:
+        assert isinstance(search, ConstrainedSearch)
         self.inner, self.penalties = inner, search.penalties
         self.branch = branch and is_linear(search.compiled)
         self.tools = Tools(search.penalties.constraints, search.halted)
@@ -136,11 +61,13 @@ class ConstrainedPlan:
     def next(self, search: Search) -> Task | None:
         if self.branch:
             self.branch = False
-            return Task(Branch(BRANCH_SHARE * search.seconds_left), Starts(search.seed, 0, 1))
+            return Task(Branch(BRANCH_SHARE * search.seconds_left), Starts(search.seed, 0, 1), counts=False)
         if self.opening is None:
             return self._open(search)
         task = self.inner.next(search)
-        return None if task is None else Task(self._feasible(task.engine, search), task.starts)
+        if task is None:
+            return None
+        return Task(self._feasible(task.engine, search), task.starts, inner=task, owner=self.inner)
 
     def _open(self, search: Search) -> Task:
         """Begin with the least violating point that is known: repair is quicker than a descent."""
@@ -148,7 +75,7 @@ class ConstrainedPlan:
         known = search.spins if search.nearest is None else search.nearest
         assert known is not None
         starts = Starts(search.seed, 0, 1, known[None].copy())
-        self.opening = Task(self._feasible(RandomSigns(), search), starts)
+        self.opening = Task(self._feasible(AsGiven(), search), starts, counts=False)
         return self.opening
 
     def _feasible(self, engine: Engine, search: Search) -> Feasible:
@@ -167,19 +94,16 @@ class ConstrainedPlan:
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         state = outcome.state
         if isinstance(state, BranchState):
-            search.finished -= 1  # not a start
             search.bound(rounded_up(search.compiled.problem, state.bound))
             return
-        if task is self.opening:
-            search.finished -= 1  # not a start
-            return
+        if task.inner is None:
+            return  # the opening
         assert isinstance(task.engine, Feasible)
         assert isinstance(state, FeasibleState)
         inner = Outcome(state.first.candidates(), state.first, outcome.seconds)
-        self.inner.learn(search, Task(task.engine.first, task.starts), inner, fun)
-        grown = task.engine.version == self.penalties.version and self.penalties.grow(state.violated)
-        if grown and isinstance(self.inner, Portfolio):
-            self.inner.compiled = self.penalties.compiled
+        self.inner.learn(search, task.inner, inner, fun)
+        if task.engine.version == self.penalties.version and self.penalties.grow(state.violated):
+            self.inner.adopt(self.penalties.compiled)
 
 
 class Tools:
@@ -233,7 +157,7 @@ class FeasibleState(State):
     def _repair(self) -> None:
         spins = self.first.candidates()
         constraints = self.engine.tools.constraints
-        excess = np.atleast_2d(constraints.excess(on_host(self.compiled, spins)))
+        excess = np.atleast_2d(constraints.excess(self.compiled.in_domain(spins)))
         self.violated = np.any(excess > 0, axis=0)
         self.repaired = np.stack([self._repaired(s, e) for s, e in zip(spins, excess, strict=True)])
         if self.compiled.tabulated:
@@ -243,7 +167,7 @@ class FeasibleState(State):
         if not excess.any():
             return spins
         tools = self.engine.tools
-        x = on_host(self.compiled, spins)
+        x = self.compiled.in_domain(spins)
         fixed = tools.repair(x, rises(self.compiled, spins), self.starts.seed, tools.halted)
         if self.engine.rescue and tools.constraints.violation(fixed) > 0:
             found = nearest_feasible(tools.constraints, x, self.engine.rescue, tools.halted)

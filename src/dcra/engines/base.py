@@ -132,8 +132,8 @@ class Engine(ABC):
     """What a problem must offer: keys of `dcra.methods.NEEDS`."""
     plan: ClassVar[str] = "repeat"
     """How its starts are scheduled: a key of `dcra.methods.PLANS`."""
-    alone: ClassVar[bool] = False
-    """Whether it is judged by its own points: the driver's first answer counts only where it has none."""
+    takes_constraints: ClassVar[bool] = False
+    """Whether it keeps constraints itself, so that they need not become penalties."""
 
     def batch(self, compiled: Compiled) -> int:
         """How many starts go together; a function of the problem alone."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dcra import costs
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.compiled.tables import Tables
@@ -29,8 +30,10 @@ def enumerable(compiled: Compiled, seconds_left: float | None) -> bool:
     if compiled.n > 40:
         return False
     work = 2**compiled.n * _rows(compiled)
-    rate = 5e8 if compiled.tabulated else 3e8 / max(1, compiled.n)
-    return work <= MAX_WORK and (seconds_left is None or work / rate <= 0.5 * seconds_left)
+    rate = costs.GRAY_RATE if compiled.tabulated else costs.ARRAY_POINTS_RATE / max(1, compiled.n)
+    if seconds_left is None or work > MAX_WORK:
+        return bool(work <= MAX_WORK)
+    return bool(costs.slowdown() * work / rate <= 0.5 * seconds_left)
 
 
 def trivial(problem: Problem) -> bool:
@@ -46,16 +49,19 @@ def _rows(compiled: Compiled) -> int:
 
 @dataclass(frozen=True)
 class Enumerate(Engine):
-    """All 2^n points; start number i of SEGMENTS covers the i-th part of them."""
+    """All 2^n points, feasible ones first; start number i of SEGMENTS covers the i-th part of them."""
 
     name: ClassVar[str] = "enumerate"
     needs: ClassVar[frozenset[str]] = frozenset({"small"})
     plan: ClassVar[str] = "exhaust"
+    takes_constraints: ClassVar[bool] = True
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         chunks = -(-(2**compiled.n) // CHUNK)
         lo, hi = (CHUNK * (chunks * i // SEGMENTS) for i in (starts.first, starts.first + starts.count))
-        kind = LoopState if compiled.tabulated else ArrayState
+        kind: type[SegmentState] = LoopState if compiled.tabulated else ArrayState
+        if compiled.problem.constraints is not None:
+            kind = FeasibleState
         return kind(compiled, lo, min(hi, 2**compiled.n))
 
 
@@ -120,6 +126,37 @@ class ArrayState(SegmentState):
             if values[i] < best:
                 best, code = float(values[i]), int(codes[i])
         return best, code
+
+
+class FeasibleState(SegmentState):
+    """The best feasible point, or else the least violating."""
+
+    def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
+        super().__init__(compiled, lo, hi)
+        self.least = inf
+
+    def visit(self, lo: int, hi: int) -> tuple[float, int]:
+        for base in range(lo, hi, CHUNK):
+            codes = np.arange(base, min(base + CHUNK, hi))
+            spins = spins_of(codes, self.compiled.n)
+            violation = self._violation(spins)
+            if violation.min() > self.least:
+                continue
+            nearest = codes[violation == violation.min()]
+            values = self.compiled.judged(spins[violation == violation.min()])
+            best = int(np.argmin(values))
+            if (violation.min(), values[best]) < (self.least, self.best):
+                self.least, self.best, self.code = (
+                    float(violation.min()),
+                    float(values[best]),
+                    int(nearest[best]),
+                )
+        return self.best, self.code
+
+    def _violation(self, spins: Host) -> Host:
+        constraints = self.compiled.problem.constraints
+        assert constraints is not None
+        return constraints.violation(self.compiled.in_domain(spins))
 
 
 def spins_of(codes: Host, n: int) -> Host:

@@ -7,13 +7,14 @@ two. The equations are added up with random multipliers modulo 2^64, so that a p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from dcra import costs
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
@@ -28,9 +29,6 @@ RUN_BITS = 4
 
 SPARSITY = 32
 """Bits in a set of keys for each key."""
-
-SUM_SECONDS = 25e-9
-"""Time for one sum of two quarters, in compiled loops."""
 
 
 class Quarter(NamedTuple):
@@ -155,31 +153,34 @@ def _prime_from(least: int) -> int:
 
 def seconds_for(equations: Equations, loops: bool) -> float:
     """About how long one thread takes for all residues."""
-    return float(2.0 ** (equations.n / 2) * (SUM_SECONDS if loops else 20 * SUM_SECONDS))
+    return float(2.0 ** (equations.n / 2) * (costs.SUM_SECONDS if loops else costs.ARRAY_SUM_SECONDS))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Meet(Engine):
     """All solutions of the problem's equations; start number i of SEGMENTS covers a share of the residues."""
 
     name: ClassVar[str] = "meet"
     plan: ClassVar[str] = "meet"
     needs: ClassVar[frozenset[str]] = frozenset({"equations"})
-
-    shared: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    def quarters(self, compiled: Compiled) -> Quarters:
-        if "quarters" not in self.shared:
-            equations = equations_of(compiled.problem)
-            assert equations is not None
-            self.shared["quarters"] = Quarters(equations)
-        quarters: Quarters = self.shared["quarters"]
-        return quarters
+    takes_constraints: ClassVar[bool] = True
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
-        quarters = self.quarters(compiled)
+        quarters = compiled.once(quarters_of)
         lo, hi = (quarters.modulus * i // SEGMENTS for i in (starts.first, starts.first + 1))
         return MeetState(quarters, lo, hi, loops=compiled.loops)
+
+
+def quarters_of(compiled: Compiled) -> Quarters:
+    """The four lists of a problem that has equations."""
+    equations = equations_of(compiled.problem)
+    assert equations is not None
+    return Quarters(equations)
+
+
+def meetable(compiled: Compiled) -> bool:
+    """Whether a problem is a few equations between integers."""
+    return 4 <= compiled.n <= MAX_VARIABLES and equations_of(compiled.problem) is not None
 
 
 class MeetState(State):

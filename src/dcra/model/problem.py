@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from copy import copy
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,11 +13,6 @@ from dcra.model.constraints import Constraints, Rows, as_sequence
 from dcra.model.operators import MatrixFree, Operator
 from dcra.model.quadratic import Quadratic, as_quadratic
 from dcra.model.term import Term, vector
-
-if TYPE_CHECKING:
-    from dcra.bounds.dual import Stage
-    from dcra.compiled.form import Compiled
-    from dcra.search.plans import Plan
 
 Domain = Literal["spin", "binary"]
 DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -38,7 +34,12 @@ class Problem:
     domain : {"spin", "binary"}
     constraints : LinearConstraint, `exactly`, `at_most`, or a sequence of them
         What x must satisfy besides.
+
+    A subclass is a kind of problem: an ordinary one to every method, whose `specialist` knows better ways.
     """
+
+    specialist: ClassVar[str] = ""
+    """'module:object' of what "auto" asks first, a `dcra.search.specialists.Specialist`; none by default."""
 
     def __init__(
         self,
@@ -108,14 +109,6 @@ class Problem:
         """The family of compiled loops, of `_kernels.loading`, that search it."""
         return "couplings" if self.quadratic is not None and not self.terms else "losses"
 
-    def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
-        """How method "auto" should search, for special kinds of problem; None: by the general plan."""
-        return None
-
-    def dual_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
-        """What raises the lower bound of special kinds of problem; None: the general stage."""
-        return None
-
     def objective(self, x: Array) -> Any:
         """F(x) in float64: a float for x of shape (n,), an array of shape (k,) for (k, n)."""
         x = self.check_point("x", x)
@@ -171,30 +164,36 @@ class Problem:
             )
         return host if is_numpy(self.like) else xp.asarray(host, device=device_of(self.like))
 
+    def replace(self, **changes: Any) -> Problem:
+        """The same kind of problem with other parts, named as in the constructor, checked again."""
+        twin = copy(self)
+        Problem.__init__(twin, **(self._parts() | changes))
+        return twin
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "terms": self.terms,
+            "linear": self.linear,
+            "quadratic": self.quadratic,
+            "constant": self.constant,
+            "domain": self.domain,
+            "constraints": () if self.constraints is None else self.constraints.stated(),
+        }
+
     def on_host(self) -> Problem:
         """The same problem in NumPy arrays; A is shared where the memory is the same."""
         if is_numpy(self.like):
             return self
-        terms = [Term(t.loss, to_numpy(t.operator.A), to_numpy(t.b), _on_host(t.weight)) for t in self.terms]
-        return Problem(
-            terms,
+        return self.replace(
+            terms=[Term(t.loss, t.operator.on_host(), to_numpy(t.b), _on_host(t.weight)) for t in self.terms],
             linear=None if self.linear is None else to_numpy(self.linear),
-            quadratic=None if self.quadratic is None else to_numpy(self.quadratic.operator.A),
-            constant=self.constant,
-            domain=self.domain,
-            constraints=() if self.constraints is None else self.constraints.stated(),
+            quadratic=None if self.quadratic is None else self.quadratic.operator.on_host(),
         )
 
     def to_spin(self) -> Problem:
         """The same problem over {-1,1}^n, by x = (s + 1)/2."""
         if self.domain == "spin":
             return self
-        ones = np.ones(self.n)
-        terms = []
-        for term in self.terms:
-            shift = term.residual(_move(ones, self.like))  # A e - b
-            b = 0.5 * (term.b - shift)
-            terms.append(Term(term.loss, term.operator.scaled(0.5).A, b, term.weight))
         linear = None if self.linear is None else 0.5 * self.linear
         offset = 0.0 if self.linear is None else 0.5 * float(namespace(self.linear).sum(self.linear))
         quadratic = None
@@ -203,13 +202,19 @@ class Problem:
             sums = self.quadratic.row_sums
             linear = 0.5 * sums if linear is None else linear + 0.5 * sums
             offset += 0.25 * float(namespace(sums).sum(sums))
-        return Problem(
-            terms,
+        return self.replace(
+            terms=[self._spin_term(term) for term in self.terms],
             linear=linear,
             quadratic=quadratic,
             constant=self.constant + offset,
+            domain="spin",
             constraints=self._spin_constraints(),
         )
+
+    def _spin_term(self, term: Term) -> Term:
+        """f(A (s + 1)/2 - b) as a term in s."""
+        shift = term.residual(_move(np.ones(self.n), self.like))  # A e - b
+        return Term(term.loss, term.operator.scaled(0.5).A, 0.5 * (term.b - shift), term.weight)
 
     def _spin_constraints(self) -> Any:
         """G x in [low, high] as G s in [2 low - G e, 2 high - G e]."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dcra._array import Host
 from dcra._kernels.seed import state as random_state
 from dcra.compiled.form import Compiled
-from dcra.engines.base import InTurn, Starts
+from dcra.engines.base import Engine, InTurn, Starts, State
 
 
 def initial_spins(compiled: Compiled, starts: Starts) -> Host:
@@ -22,6 +23,29 @@ def initial_spins(compiled: Compiled, starts: Starts) -> Host:
         np.random.default_rng((starts.seed, starts.first + i)).random(compiled.n) for i in range(starts.count)
     ]
     return np.where(np.stack(draws) < 0.5, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class AsGiven(Engine):
+    """Each start is its own answer: the points given, or random signs."""
+
+    name: ClassVar[str] = "as-given"
+
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        return AsGivenState(initial_spins(compiled, starts))
+
+
+class AsGivenState(State):
+    done = True
+
+    def __init__(self, spins: Host) -> None:
+        self.spins = spins
+
+    def advance(self, work: int) -> None:
+        """Nothing to do."""
+
+    def candidates(self) -> Host:
+        return self.spins
 
 
 class PolishState(InTurn):

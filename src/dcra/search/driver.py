@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from math import inf, isfinite, sqrt
+from typing import Any
 
 import numpy as np
 
 from dcra._array import to_numpy
-from dcra.bounds.dual import DualStage, Stage, rounded_up, trivial_bound
-from dcra.compiled.form import Compiled
+from dcra.bounds.dual import rounded_up, trivial_bound
+from dcra.engines.base import News
 from dcra.model.problem import Problem
 from dcra.result import Result, Status
 from dcra.search.plans import Outcome, Plan, Task
+from dcra.search.specialists import bound_stage
 from dcra.search.state import Search
 from dcra.search.threads import one_blas_thread
 from dcra.search.workers import Crew, Job, on_interrupt
@@ -34,11 +37,11 @@ SLACK = 1e-5
 EPS = float(np.finfo(np.float64).eps)
 
 
-def run(search: Search, plan: Plan, method: str, on_tick: Callable[[Search], None] | None = None) -> Result:
+def run(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None = None) -> Result:
     """Carry out a plan within the limits of a search."""
     with one_blas_thread(), on_interrupt(lambda: search.stop(Status.INTERRUPTED)):
         try:
-            first_answer(search, plan.alone)
+            first_answer(search)
             carry_out(search, plan, on_tick)
         except KeyboardInterrupt:  # from a callback, or where signals are not ours to handle
             search.stop(Status.INTERRUPTED)
@@ -46,10 +49,10 @@ def run(search: Search, plan: Plan, method: str, on_tick: Callable[[Search], Non
             search.offer(np.ones(search.compiled.n) if search.fallback is None else search.fallback)
     if search.status is None:  # a plan also ends where no further task fits into the time left
         search.status = Status.CONVERGED if search.starts_left <= 0 else Status.TIME_LIMIT
-    return report(search, method)
+    return report(search)
 
 
-def first_answer(search: Search, alone: bool = False) -> None:
+def first_answer(search: Search) -> None:
     """A point after a pass or three, x = -sign(A'f'(-b) + c), the user's, and the bound that is free."""
     compiled = search.compiled
     problem = compiled.problem
@@ -64,11 +67,11 @@ def first_answer(search: Search, alone: bool = False) -> None:
     if compiled.quadratic is not None:
         opposite = compiled.quadratic.turned(opposite, g, compiled.like)
     search.fallback = np.stack([down, opposite])
-    if not alone:
+    if not search.alone:
         search.offer(search.fallback)
     if search.points is not None:
         search.offer(search.points)
-    passes = (1 if alone else 3) + (0 if search.points is None else len(search.points))
+    passes = (1 if search.alone else 3) + (0 if search.points is None else len(search.points))
     pass_seconds = (search.limits.clock() - begin) / passes
     search.rate = compiled.work_per_pass / max(pass_seconds, 1e-9)
     search.closing = 0.5 * search.limits.n_jobs * pass_seconds
@@ -95,7 +98,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         if task is None:
             return None
         return Job(
-            lambda tick: carry_out_task(search, task, tick),
+            lambda tick: carry_out_task(search, task, tick, crew.lock),
             lambda outcome: absorb(search, plan, task, outcome),
         )
 
@@ -104,8 +107,8 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         if on_tick is not None:
             on_tick(search)
 
+    crew = Crew(next_job, search.halted, tick, in_order=not timed)
     try:
-        crew = Crew(next_job, search.halted, tick, in_order=not timed)
         crew.run(search.limits.n_jobs, search.halt)
         if not bounded and not search.halted():
             search.bound(raise_bound(search, search.fun, tick))
@@ -116,19 +119,32 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         search.halt()
 
 
-def carry_out_task(search: Search, task: Task, tick: Callable[[], None]) -> Outcome:
+def carry_out_task(
+    search: Search, task: Task, tick: Callable[[], None], lock: AbstractContextManager[Any]
+) -> Outcome:
     """Advance a task in steps of about two milliseconds, so that limits hold."""
     clock = search.limits.clock
     entered = clock()
-    state = task.engine.start(search.compiled, task.starts)
+    state = task.begin(search)
     work = search.chunk or search.compiled.work_per_pass
     while not state.done and not search.halted():
         begin = clock()
         state.advance(work)
         work = paced(work, clock() - begin)
+        if news := state.take_news():
+            with lock:
+                take_in(search, news)
         tick()
     search.chunk = work
     return Outcome(state.candidates(), state, clock() - entered)
+
+
+def take_in(search: Search, news: list[News]) -> None:
+    """Judge what a task has found on its way."""
+    for item in news:
+        if len(item.spins):
+            search.offer(item.spins)
+        search.bound(rounded_up(search.compiled.problem, item.lower_bound))
 
 
 def paced(work: int, seconds: float) -> int:
@@ -142,7 +158,7 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     clock = search.limits.clock
     limit = search.limits.time_limit
     known = fun if isfinite(fun) else -inf
-    stage = dual_stage(search.relaxation, known, inf if limit is None else BOUND_SHARE * limit)
+    stage = bound_stage(search.relaxation, known, inf if limit is None else BOUND_SHARE * limit)
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
     work = search.compiled.work_per_pass
@@ -154,33 +170,21 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     return rounded_up(search.compiled.problem, stage.bound)
 
 
-def dual_stage(compiled: Compiled, fun: float, seconds: float) -> Stage:
-    """The stage that raises the bound of a problem, given the objective of a point and the time there is."""
-    special = compiled.problem.dual_stage(compiled, fun, seconds)
-    if special is not None:
-        return special
-    if compiled.quadratic is None:
-        return DualStage(compiled, fun)
-    from dcra.bounds.semidefinite import SdpStage
-    from dcra.bounds.semidefinite_with_losses import MixedStage
-
-    return (MixedStage if compiled.pieces else SdpStage)(compiled, fun, seconds)
-
-
 def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
     state = outcome.state
+    take_in(search, state.take_news())
     if search.status not in (None, Status.INTERRUPTED):
         return  # outcomes after the end depend on the number of workers; after Ctrl-C, every point counts
-    fun = state.estimate()
+    fun = state.estimate() if task.compiled is None else None  # another form has other roundings
     if fun is None or fun <= search.fun + SLACK * abs(search.fun):  # worth a judgement in float64
-        fun = search.offer(outcome.spins)
+        fun = search.offer(outcome.spins) if len(outcome.spins) else inf
     search.nit += state.steps
     if state.done:
-        search.finished += task.starts.count
+        search.finished += task.starts.count if task.counts else 0
         plan.learn(search, task, outcome, fun)
 
 
-def report(search: Search, method: str) -> Result:
+def report(search: Search) -> Result:
     compiled = search.compiled
     search.settle()
     assert search.spins is not None
@@ -195,7 +199,7 @@ def report(search: Search, method: str) -> Result:
         nit=search.nit,
         seconds=search.seconds,
         seed=search.seed,
-        method=method,
+        method=search.method,
         tiny=search.tiny,
         compile_seconds=search.compile_seconds,
         feasible=search.feasible,

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from dcra._array import Host
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 from dcra.exact.enumeration import SEGMENTS, Enumerate
 from dcra.result import Status
 from dcra.search.state import Search
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Task:
     """Some starts of an engine."""
 
     engine: Engine
     starts: Starts
+    compiled: Compiled | None = None  # what it works on, where that is not the problem as it was given
+    counts: bool = True  # whether its starts count as starts
+    inner: Task | None = None  # what another plan made this task of
+    owner: Plan | None = None  # that plan, which the outcome is for
+
+    def begin(self, search: Search) -> State:
+        return self.engine.start(self.compiled or search.compiled, self.starts)
+
+    def within(self, owner: Plan) -> Task:
+        """The same task in the hands of a plan that has it from `owner`."""
+        return replace(self, inner=self, owner=owner)
 
 
 class Outcome(NamedTuple):
@@ -28,37 +43,34 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-class Plan(Protocol):
-    """Which task comes next."""
-
-    exact: bool
-    alone: bool  # whether only its own points count, and those of the user
-
-    def next(self, search: Search) -> Task | None:
-        """The next task; None when there is none, or none before an outcome is known."""
-        ...
-
-    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        """Take note of an outcome whose best point has the objective `fun`."""
-
-
-class Repeat:
-    """One engine from fresh starts, until a limit is reached."""
+class Plan(ABC):
+    """Which task comes next. Called under the workers' lock."""
 
     exact = False
+    """Whether its tasks, all done, have looked at every point."""
+
+    @abstractmethod
+    def next(self, search: Search) -> Task | None:
+        """The next task; None when there is none, or none before an outcome is known."""
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:  # noqa: B027
+        """Take note of an outcome whose best point has the objective `fun`; by default there is no need."""
+
+    def adopt(self, compiled: Compiled) -> None:  # noqa: B027
+        """Go on with a problem that has changed, because penalties have grown."""
+
+
+class Repeat(Plan):
+    """One engine from fresh starts, until a limit is reached."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.alone = engine.alone
 
     def next(self, search: Search) -> Task | None:
         count = int(min(self.engine.batch(search.compiled), search.starts_left))
         if count <= 0 or not search.affords(self.engine.setup_work(search.compiled)):
             return None
         return Task(self.engine, next_starts(search, count))
-
-    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        """Starts do not depend on each other."""
 
 
 class Once(Repeat):
@@ -73,11 +85,10 @@ class Once(Repeat):
             search.stop(Status.CONVERGED)
 
 
-class Exhaust:
+class Exhaust(Plan):
     """Every point of the domain, once."""
 
     exact = True
-    alone = False
 
     def __init__(self, engine: Engine | None = None) -> None:
         self.engine = engine or Enumerate()
@@ -88,9 +99,6 @@ class Exhaust:
             return None
         self.segment += 1
         return Task(self.engine, Starts(search.seed, self.segment - 1, 1))
-
-    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        """Nothing to learn: every point is visited."""
 
 
 def next_starts(search: Search, count: int) -> Starts:

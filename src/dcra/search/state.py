@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dcra import costs
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.result import Progress, Status, relative_gap
@@ -45,6 +46,8 @@ class Search:
     seed: int
     begun: float
     points: Host | None = None
+    method: str = "auto"
+    alone: bool = False  # whether only the method's own points count, and those of the user
     fun: float = inf
     spins: Host | None = None
     fallback: Host | None = None  # the first answer, (k, n): what is returned where there is nothing better
@@ -54,7 +57,7 @@ class Search:
     started: int = 0
     finished: int = 0
     nit: int = 0
-    rate: float = 1e9
+    rate: float = costs.PASS_RATE
     compile_seconds: float = 0.0
     closing: float = 0.0  # seconds that judging the last answers will take
     chunk: int = 0  # the work that a task did in its last CHUNK_SECONDS: where the next may begin

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dcra._kernels import loading
+from dcra.apps.maxsat.bound import stage_for
 from dcra.apps.maxsat.clauses import Clauses
-from dcra.apps.maxsat.search import AnnealClauses, ClauseAnneal, ClauseWalk
+from dcra.apps.maxsat.search import ClauseAnneal, ClauseWalk, parts
+from dcra.bounds.dual import Stage
+from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
-from dcra.engines.polished import Polished, PolishedState
-from dcra.search.plans import Outcome, Task, next_starts
+from dcra.engines.polished import Polished
+from dcra.search.plans import Outcome, Plan, Task, next_starts
 from dcra.search.state import Search
 
 FIRST_PASSES = 100
@@ -40,11 +45,8 @@ HEAVIER, LIGHTER = 2.0, 0.7
 """Hard clauses become heavier after a run that left some of them false, and lighter after others."""
 
 
-class ClausePlan:
+class ClausePlan(Plan):
     """Annealing; hard clauses weigh as much as turns out to be needed, and what stays false is repaired."""
-
-    exact = False
-    alone = False
 
     def __init__(self, clauses: Clauses) -> None:
         self.partial = bool(clauses.hard.any())
@@ -64,8 +66,8 @@ class ClausePlan:
         return Task(self.repair if first else Polished(self._anneal(search), self.repair), starts)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        state = outcome.state.first if isinstance(outcome.state, PolishedState) else outcome.state
-        if isinstance(state, AnnealClauses):
+        if task.engine is not self.repair:
+            state: Any = outcome.state.stages[0]
             self.rate = state.steps / max(outcome.seconds, 1e-6)
             used = state.engine.hard_share
             share = max(self.hard_share, HEAVIER * used) if state.broken else LIGHTER * used
@@ -84,3 +86,17 @@ class ClausePlan:
         full = max(FULL_SHARE * search.limits.n_jobs * limit, min(ENOUGH / self.rate, ROOM * left))
         passes = min(self.passes, self.rate * min(full, left))
         return ClauseAnneal(int(np.clip(passes, 1, MOST_PASSES)), hard_share=share)
+
+
+class ClauseSpecialist:
+    """What "auto" does with clauses."""
+
+    def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
+        clauses, formula = parts(compiled)
+        return ClausePlan(clauses) if compiled.loops and formula.hard.size > 0 else None
+
+    def bound_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
+        return stage_for(compiled, parts(compiled)[0], fun, seconds)
+
+
+SPECIALIST = ClauseSpecialist()

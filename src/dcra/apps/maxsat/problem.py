@@ -7,7 +7,7 @@ sum of (1 - x_v) over its negated ones, and max(0, 1 - t) is 1 where the clause 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from dcra.model.term import Term
 
 if TYPE_CHECKING:
     from dcra._kernels.formula import Formula
-    from dcra.bounds.dual import Stage
-    from dcra.compiled.form import Compiled
-    from dcra.search.plans import Plan
 
 Host = NDArray[Any]
 
@@ -31,6 +28,8 @@ class ClauseProblem(Problem):
 
     An ordinary problem to every method; "auto" runs the search over clauses.
     """
+
+    specialist: ClassVar[str] = "dcra.apps.maxsat.plan:SPECIALIST"
 
     def __init__(self, clauses: Clauses) -> None:
         self.clauses = clauses
@@ -48,17 +47,6 @@ class ClauseProblem(Problem):
     @property
     def loops(self) -> str:
         return "clauses"
-
-    def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
-        from dcra.apps.maxsat.plan import ClausePlan
-
-        searchable = compiled.loops and self.formula.hard.size > 0
-        return ClausePlan(self.clauses) if searchable else None
-
-    def dual_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
-        from dcra.apps.maxsat.bound import stage_for
-
-        return stage_for(compiled, self.clauses, fun, seconds)
 
     def violation(self, x: Array) -> Any:
         """False hard clauses: a float for x of shape (n,), (k,) for (k, n)."""

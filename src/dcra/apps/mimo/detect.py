@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dcra.api import _count as check_count
-from dcra.api import _seed as check_seed
 from dcra.apps.mimo.constellations import Constellation
 from dcra.apps.mimo.model import Received, received
 from dcra.apps.mimo.parallel import Threads
@@ -19,6 +17,7 @@ from dcra.apps.mimo.robust import down_weighted, residuals, robust
 from dcra.apps.mimo.search import SMALL, Effort, Posterior, effort_for, fitted, least_squares, sampled
 from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.result import Status
+from dcra.search.checks import check_count, check_seed
 from dcra.search.threads import default_jobs, one_blas_thread
 from dcra.search.workers import on_interrupt
 

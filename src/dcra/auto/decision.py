@@ -1,0 +1,227 @@
+"""Method "auto": from the traits of a problem to a plan, with the reason. The first row that fits decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from dcra import costs
+from dcra._array import on_accelerator
+from dcra.auto import equations, least_squares
+from dcra.compiled.form import Compiled
+from dcra.exact.enumeration import enumerable
+from dcra.named import load
+from dcra.search.plans import Plan
+from dcra.search.specialists import specialist_of
+from dcra.search.state import Search
+
+LAYOUT_SHARE = 0.4
+"""Share of the time left that laying out A may take: the rest is better spent there than in array code."""
+
+COUNTABLE_VARIABLES, COUNTABLE_WORK = 22, 4_000_000_000
+"""Up to here all points of a constrained problem are looked at, by array code."""
+
+
+@dataclass(frozen=True, eq=False)
+class Traits:
+    """What the decision looks at, each found out when it is first asked for."""
+
+    search: Search
+    compiled: Compiled
+    seconds_left: float | None
+    within: bool = False  # whether its answers go on to repair: constraints have become penalties
+
+    @property
+    def constrained(self) -> bool:
+        return self.compiled.problem.constraints is not None
+
+    @property
+    def quadratic(self) -> bool:
+        return self.compiled.quadratic is not None
+
+    @property
+    def tabulated(self) -> bool:
+        """Whether the loops know its losses and can have its matrices."""
+        return self.compiled.tabulated
+
+    @property
+    def columns(self) -> bool:
+        return self.compiled.has_columns
+
+    @property
+    def on_accelerator(self) -> bool:
+        return on_accelerator(self.compiled.like)
+
+    @cached_property
+    def enumerable(self) -> bool:
+        return not self.within and enumerable(self.compiled, self.seconds_left)
+
+    @cached_property
+    def countable(self) -> bool:
+        """Whether array code can look at all points and their constraints in the time left."""
+        compiled = self.search.relaxation
+        if compiled.n > COUNTABLE_VARIABLES:
+            return False
+        work = 2**compiled.n * max(1, compiled.n_rows) * compiled.n
+        rate = costs.FEASIBLE_RATE
+        return work <= COUNTABLE_WORK and self._fits(work / rate, 1.0)
+
+    @cached_property
+    def special_plan(self) -> Plan | None:
+        return specialist_of(self.compiled.problem).plan(self.compiled, self.seconds_left)
+
+    @cached_property
+    def least_squares(self) -> bool:
+        return least_squares.worthwhile(self.compiled, self.seconds_left)
+
+    @cached_property
+    def laid_out(self) -> bool:
+        """Whether there is time to lay out A for the loops."""
+        return self._fits(costs.LAYOUT_SECONDS * self.compiled.work_per_pass, LAYOUT_SHARE)
+
+    @cached_property
+    def meeting(self) -> equations.Meeting:
+        """Which searches for solutions of its equations, if it has any, are worth their time."""
+        return equations.meeting_of(self.compiled, self.seconds_left)
+
+    def _fits(self, seconds: float, share: float) -> bool:
+        """Whether work that takes so long elsewhere fits into a share of the time left here."""
+        left = self.seconds_left
+        return left is None or seconds * costs.slowdown() <= share * left
+
+
+class Row(NamedTuple):
+    """A line of the table: the plan's name, what it is for, and 'module:factory', which takes the traits."""
+
+    plan: str
+    because: str
+    fits: Callable[[Traits], bool]
+    factory: str
+
+
+TABLE = (
+    Row(
+        "feasible points",
+        "there are constraints, and so few points that all can be looked at",
+        lambda t: t.constrained and t.countable,
+        "dcra.auto.decision:try_all",
+    ),
+    Row(
+        "constrained",
+        "there are constraints: what another row of this table finds with penalties is repaired",
+        lambda t: t.constrained,
+        "dcra.constrained.plan:search_with_penalties",
+    ),
+    Row(
+        "enumeration",
+        "there are so few points that all can be tried",
+        lambda t: t.enumerable,
+        "dcra.auto.decision:try_all",
+    ),
+    Row(
+        "specialist",
+        "problems of this kind have a search of their own",
+        lambda t: t.special_plan is not None,
+        "dcra.auto.decision:ask_specialist",
+    ),
+    Row(
+        "annealing",
+        "there is a quadratic part, by which flips cost O(1) to evaluate",
+        lambda t: t.quadratic and t.tabulated,
+        "dcra.auto.annealing:anneal",
+    ),
+    Row(
+        "least squares",
+        "squared losses with no fewer rows than variables are a quadratic",
+        lambda t: t.least_squares,
+        "dcra.auto.least_squares:anneal_products",
+    ),
+    Row(
+        "descents",
+        "the loops know the losses, and there is time to lay out A",
+        lambda t: t.tabulated and not t.quadratic and t.laid_out,
+        "dcra.auto.descents:descend",
+    ),
+    Row(
+        "rounds",
+        "the arrays lie on an accelerator: many starts at once",
+        lambda t: t.columns and t.on_accelerator,
+        "dcra.auto.accelerator:sweep_in_rounds",
+    ),
+    Row(
+        "array sweeps",
+        "losses of the user, or no loops, or no time for them",
+        lambda t: t.columns,
+        "dcra.auto.accelerator:sweep_blocks",
+    ),
+    Row(
+        "full steps",
+        "A is known by its products only",
+        lambda t: True,
+        "dcra.auto.accelerator:take_full_steps",
+    ),
+)
+
+BESIDE = (
+    Row(
+        "meet in the middle",
+        "the problem is a few equations between integers, and all their solutions can be found",
+        lambda t: t.meeting.share > 0,
+        "dcra.auto.equations:meet_beside",
+    ),
+    Row(
+        "closest pairs",
+        "the problem is more equations between integers than can be solved: near solutions",
+        lambda t: t.meeting.pairs,
+        "dcra.auto.equations:pair_beside",
+    ),
+)
+"""What shares the time with the plan above, innermost last."""
+
+NOT_BESIDE = {"feasible points", "enumeration", "specialist", "annealing"}
+"""Plans that know better than to solve equations, or are done before."""
+
+
+class Decision(NamedTuple):
+    """The row that decides, and those beside it."""
+
+    row: Row
+    beside: tuple[Row, ...]
+    traits: Traits
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The plan's name, and the names of what runs beside it."""
+        return (self.row.plan, *(row.plan for row in self.beside))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return (self.row.because, *(row.because for row in self.beside))
+
+    def make_plan(self) -> Plan:
+        plan: Plan = load(self.row.factory)(self.traits)
+        for row in reversed(self.beside):
+            plan = load(row.factory)(self.traits, plan)
+        return plan
+
+
+def decide(search: Search, compiled: Compiled | None = None) -> Decision:
+    """How "auto" searches a problem; `compiled` is its penalised form where constraints are taken care of."""
+    seconds = None if search.limits.time_limit is None else search.seconds_left
+    traits = Traits(search, compiled or search.compiled, seconds, within=compiled is not None)
+    row = next(row for row in TABLE if row.fits(traits))
+    open_to_more = row.plan not in NOT_BESIDE and not traits.within
+    return Decision(row, tuple(r for r in BESIDE if open_to_more and r.fits(traits)), traits)
+
+
+def try_all(traits: Traits) -> Plan:
+    from dcra.search.plans import Exhaust
+
+    return Exhaust()
+
+
+def ask_specialist(traits: Traits) -> Plan:
+    assert traits.special_plan is not None
+    return traits.special_plan

@@ -1,0 +1,65 @@
+"""The state of a solve under constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from dcra._array import Host
+from dcra.compiled.form import Compiled
+from dcra.constrained.penalties import Penalties
+from dcra.constrained.repair import Repair
+from dcra.model.constraints import Constraints
+from dcra.result import Status
+from dcra.search.state import Search
+
+
+@dataclass
+class ConstrainedSearch(Search):
+    """A search whose incumbent is feasible; the least violating of the other points is kept beside it."""
+
+    penalties: Penalties = field(init=False)
+    least: float = inf
+    nearest: Host | None = None
+
+    def __post_init__(self) -> None:
+        self.penalties = Penalties(self.compiled)
+        self.weights = self.penalties.weights
+
+    @property
+    def constraints(self) -> Constraints:
+        return self.penalties.constraints
+
+    @property
+    def relaxation(self) -> Compiled:
+        return self.penalties.compiled
+
+    def offer(self, spins: Host) -> float:
+        spins = np.atleast_2d(spins)
+        violation = self.constraints.violation(self.compiled.in_domain(spins))
+        fine = violation == 0
+        off = np.where(fine, inf, violation)
+        closest = int(np.argmin(off))
+        if off[closest] < self.least:
+            self.least, self.nearest = float(off[closest]), spins[closest].copy()
+        return super().offer(spins[fine]) if fine.any() else inf
+
+    def bound(self, value: float) -> None:
+        if value < inf:
+            super().bound(value)
+        elif self.spins is None:  # every point has been looked at
+            self.stop(Status.INFEASIBLE)
+
+    def settle(self) -> None:
+        """Repair the least violating point where no feasible one was met, and report what is left."""
+        self.weights = self.penalties.weights
+        if self.spins is None and self.nearest is not None and self.status is not Status.INFEASIBLE:
+            x = self.compiled.in_domain(self.nearest)
+            self.offer(self.compiled.encode(Repair(self.constraints)(x, np.zeros(x.size), self.seed)))
+        if self.spins is None:
+            self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest
+            x = self.compiled.in_domain(self.spins)
+            self.feasible, self.violation = False, float(self.constraints.violation(x))
+        self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))

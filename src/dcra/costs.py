@@ -1,0 +1,48 @@
+"""What work costs, for choices made before a search has measured anything itself.
+
+Measured by `benchmarks/costs.py` on a shared core. Where there is a time limit, `slowdown` says how much
+slower this machine is.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import numpy as np
+
+PASS_RATE = 1e9
+"""Entries of a matrix that a pass touches in a second, before the first pass was measured."""
+
+LAYOUT_SECONDS = 3e-9
+"""To lay out an entry of A for the loops."""
+
+GRAY_RATE, ARRAY_POINTS_RATE, FEASIBLE_RATE = 5e8, 3e8, 2e8
+"""Residuals that a second visits: in Gray order by the loops; times n, by array code; times n, by array code
+that looks at constraints too."""
+
+PRODUCT_RATE, FACTOR_RATE = 1e10, 5e9
+"""Operations of a dense product and of a Cholesky factorisation in a second."""
+
+RELAXATION_RATE = 1e9
+"""Operations of the passes of the semidefinite relaxation in a second."""
+
+SUM_SECONDS, ARRAY_SUM_SECONDS = 25e-9, 500e-9
+"""For one sum of two quarters that meet in the middle: in the loops, and in array code."""
+
+PROBE, PROBE_SECONDS = 128, 1.2e-4
+"""A product of square matrices of this size, and the time it took where all this was measured."""
+
+
+@cache
+def slowdown() -> float:
+    """How many times slower this machine is than the one above, at least 1; probed once, in a millisecond."""
+    A = np.ones((PROBE, PROBE))
+    best = min(_seconds_for(A) for _ in range(3))
+    return max(1.0, best / PROBE_SECONDS)
+
+
+def _seconds_for(A: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> float:
+    begin = time.perf_counter()
+    A @ A
+    return time.perf_counter() - begin

@@ -1,0 +1,15 @@
+"""Objects by name, 'module:attribute', imported when they are used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def load(name: str) -> Any:
+    """The object behind 'module:attribute' or 'module:attribute.attribute'."""
+    module, _, path = name.partition(":")
+    found: Any = import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found

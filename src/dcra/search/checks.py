@@ -1,0 +1,50 @@
+"""What limits and seeds must be, with the errors that say so."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+
+def check_seconds(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"`{name}` must be a number of seconds; got {value!r}")
+    if not 0 < value < inf:
+        raise ValueError(f"`{name}` must be positive and finite; got {value!r}")
+    return float(value)
+
+
+def check_target(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or np.isnan(value):
+        raise TypeError(f"`target` must be a number; got {value!r}")
+    return float(value)
+
+
+def check_count(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"`{name}` must be an integer; got {value!r}")
+    if value < 1:
+        raise ValueError(f"`{name}` must be at least 1; got {value}")
+    return int(value)
+
+
+def check_seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"`seed` must be an integer; got {value!r}")
+    if value < 0:
+        raise ValueError(f"`seed` must not be negative; got {value}")
+    return int(value)
+
+
+def check_callable(callback: Any) -> Any:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"`callback` must be callable; got {type(callback).__name__}")
+    return callback
