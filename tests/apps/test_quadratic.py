@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import dcra
-from dcra.apps.qap import SwapState, SwapTabu, assignment_cost, qap, qap_problem
+from dcra.apps.qap import SwapTabu, SwapTabuState, assignment_cost, qap, qap_problem
 from dcra.apps.quadratic import ising, maxcut, qubo
 from dcra.baselines.sdp_rounding import SdpRounding
 from dcra.bounds.semidefinite import Relaxation, SdpStage
@@ -220,7 +220,7 @@ def test_bounds_hold_with_losses_beside(loss, domain):
 
 def test_the_first_starts_of_a_swap_search_are_short():
     M = np.ones((4, 4))
-    moves = [SwapState(SwapTabu(M, M, False), Starts(0, first, 1)).moves for first in (0, 1, 5, 50)]
+    moves = [SwapTabuState(SwapTabu(M, M, False), Starts(0, first, 1)).moves for first in (0, 1, 5, 50)]
     assert moves == [250, 500, 8000, 8000]
 
 

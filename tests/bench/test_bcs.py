@@ -10,7 +10,7 @@ from dcra.bench import bcs, bcs_paper
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.bcs_report import sections, threshold_curves, wilson
 from dcra.bench.registry import benchmark
-from dcra.bench.sections import Figure, Table
+from dcra.bench.sections import Figure, ReportTable
 
 
 def test_cases():
@@ -41,7 +41,7 @@ def test_rows_and_report(monkeypatch):
         assert row["fun"] >= 0
         assert row["noise"] > 0 or row["truth"] == pytest.approx(0.05 * round(row["truth"] / 0.05))
     found = study.report(rows)
-    tables = {section.title: section for section in found if isinstance(section, Table)}
+    tables = {section.title: section for section in found if isinstance(section, ReportTable)}
     objective = tables["Table 2, mu = 0: mean objective"]
     names = [row[0] for row in objective.rows]
     assert {"truth", "coin", "paper: dcra", "recover"} <= set(names)

@@ -10,7 +10,7 @@ import pytest
 from dcra.bench import hashing as bench
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.registry import benchmark
-from dcra.bench.sections import Figure, Table
+from dcra.bench.sections import Figure, ReportTable
 from dcra.datasets import Dataset
 
 
@@ -33,7 +33,7 @@ def test_rows_and_report(toy):
             assert 0 < row["map_hash"] <= 1
             rows.append(row)
     parts = study.report(rows)
-    verdicts, table = (part for part in parts if isinstance(part, Table))
+    verdicts, table = (part for part in parts if isinstance(part, ReportTable))
     assert [line[:3] for line in verdicts.rows] == [["mirflickr25k", 16, c] for c in ("hash", "learned")]
     assert {line[-1] for line in verdicts.rows} <= {"yes", "no"}
     assert len(table.rows) == 7

@@ -9,7 +9,7 @@ import pytest
 from dcra.bench.base import Choice, Skip
 from dcra.bench.mimo import Mimo, bayes_floor, instance, matched_filter_bound
 from dcra.bench.registry import benchmark
-from dcra.bench.sections import Table
+from dcra.bench.sections import ReportTable
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_mimo(monkeypatch):
     text, figure, table = study.report(rows)
     assert len(figure.panels) == 1
     assert len(table.rows) == len(rows)
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     assert (instance("corr-4-8dB-0").y == instance("corr-4-8dB-0").y).all()
     assert text.paragraphs
 

@@ -13,7 +13,7 @@ from dcra.bench.quadratic_exact import _over_bits
 from dcra.bench.quadratic_report import said_of_lists, set_of, with_gaps
 from dcra.bench.quadratic_targets import seconds_to
 from dcra.bench.registry import benchmark
-from dcra.bench.sections import Figure, Table, Text
+from dcra.bench.sections import Figure, ReportTable, Text
 
 
 @pytest.mark.parametrize("name", ["maxcut", "qubo", "qap"])
@@ -53,7 +53,7 @@ def test_rows_add_up_to_a_report(name, instance, methods):
     best = min(row["fun"] for row in rows)
     assert rows[0]["fun"] == best
     sections = study.report(rows)
-    tables = {section.title: section for section in sections if isinstance(section, Table)}
+    tables = {section.title: section for section in sections if isinstance(section, ReportTable)}
     assert isinstance(sections[0], Text)
     assert sum(isinstance(section, Figure) for section in sections) == 3
     assert tables["Mean gap in per cent"].rows[0][1:] == ["auto", 1, 0.0]

@@ -10,7 +10,7 @@ import pytest
 from dcra.bench import xstep
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.registry import benchmark
-from dcra.bench.sections import Table
+from dcra.bench.sections import ReportTable
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_rows_and_report(toy):
     rows += rows_of(study, *(Case("classes-16-200", m) for m in ("auto", "flip x4")))
     assert [row["solved"] for row in rows] == [200, 100, 100, 10, 10]
     assert rows[0]["shown"] == pytest.approx(rows[2]["shown"], rel=1e-3)
-    tables = [part for part in study.report(rows) if isinstance(part, Table)]
+    tables = [part for part in study.report(rows) if isinstance(part, ReportTable)]
     assert [len(table.rows) for table in tables] == [3, 2]
     seconds = {line[0]: line[4] for line in tables[0].rows}
     assert seconds["flip"] == pytest.approx(2 * rows[1]["cpu"])

@@ -178,10 +178,10 @@ class SwapTabu(Engine):
         return 0
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
-        return SwapState(self, starts)
+        return SwapTabuState(self, starts)
 
 
-class SwapState(State):
+class SwapTabuState(State):
     """One start after another; work is counted in pairs of facilities."""
 
     def __init__(self, engine: SwapTabu, starts: Starts) -> None:

@@ -37,7 +37,7 @@ RELATIVE = 1e-9
 """Share of the objective that rounding inside a solver may cost a bound, besides its tolerances."""
 
 
-class Answer(NamedTuple):
+class SolverAnswer(NamedTuple):
     """What a solver has found: points u in {0,1} (k, n), a lower bound in the model's units, why it ended.
 
     `status` is None where it still runs, or ended for lack of time.
@@ -58,7 +58,7 @@ class Order:
     seed: int
     starts: int | None
     points: Host | None  # u in {0,1} (k, n) to begin with
-    news: SimpleQueue[Answer] = field(default_factory=SimpleQueue)
+    news: SimpleQueue[SolverAnswer] = field(default_factory=SimpleQueue)
     stopping: bool = False
     _stop: Callable[[], None] | None = None
 
@@ -69,11 +69,11 @@ class Order:
 
     def found(self, u: Host) -> None:
         """Report an incumbent."""
-        self.news.put(Answer(_binary(u)))
+        self.news.put(SolverAnswer(_binary(u)))
 
     def bounded(self, value: float) -> None:
         """Report a lower bound."""
-        self.news.put(Answer(np.empty((0, 0)), value))
+        self.news.put(SolverAnswer(np.empty((0, 0)), value))
 
     def on_stop(self, stop: Callable[[], None]) -> None:
         """Say how to stop the solver from another thread."""
@@ -108,7 +108,7 @@ class Exact(Engine):
             raise SolverUnavailable(missing(f"method {self.name!r}", name, self.name, error)) from error
 
     @abstractmethod
-    def solve(self, model: MixedModel, order: Order) -> Answer:
+    def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
         """Minimise the model within the limits of the order."""
 
     def allowance(self, model: MixedModel) -> float:
@@ -151,16 +151,16 @@ class _Bound(Engine):
     name: ClassVar[str] = "exact"
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
-        return Session(self.solver, self.search)
+        return SolverSession(self.solver, self.search)
 
 
-class Session(State):
+class SolverSession(State):
     """One run of a solver in a thread of its own."""
 
     def __init__(self, solver: Exact, search: Search) -> None:
         self.solver, self.search = solver, search
         self.model = mixed_model(search.compiled.problem)
-        self.answer: Answer | None = None
+        self.answer: SolverAnswer | None = None
         self.error: Exception | None = None
         self.ended = threading.Event()
         self._settled = False
@@ -173,7 +173,7 @@ class Session(State):
             points=None if points is None else (points + 1) / 2,
         )
         if search.halted():
-            self.answer = Answer(np.empty((0, search.compiled.n)))
+            self.answer = SolverAnswer(np.empty((0, search.compiled.n)))
             self.ended.set()
         else:
             threading.Thread(target=self._run, name=f"dcra {solver.name}", daemon=True).start()
@@ -199,7 +199,7 @@ class Session(State):
                 return
             self._take(news)
 
-    def _take(self, news: Answer) -> None:
+    def _take(self, news: SolverAnswer) -> None:
         search = self.search
         if len(news.points):
             search.offer(np.where(_binary(news.points) > 0, 1.0, -1.0))

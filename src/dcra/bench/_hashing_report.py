@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcra.bench.base import Row
-from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
+from dcra.bench.sections import Figure, Panel, ReportTable, Section, Series, Text
 
 CODING = {"hash": "hash function for queries and database", "learned": "learned codes in the database"}
 OURS, PEERS = "dcra", ("sdh", "fsdh", "codewords")
@@ -89,7 +89,7 @@ def _listed(seeds: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(seeds)))
 
 
-def _verdicts(cells: _Cells, sizes: Sequence[str]) -> Table:
+def _verdicts(cells: _Cells, sizes: Sequence[str]) -> ReportTable:
     """Ours beside the best of the supervised peers, cell by cell."""
     lines = []
     for size, bits, coding in product(sizes, cells.bits, CODING):
@@ -109,10 +109,10 @@ def _verdicts(cells: _Cells, sizes: Sequence[str]) -> Table:
         f"dcra beside the best of {', '.join(PEERS)}: mean mAP over seeds, the mean paired difference with "
         "its standard error, and whether it is no worse than two standard errors below."
     )
-    return Table("dcra and the best peer", columns, lines, caption, frozen=3)
+    return ReportTable("dcra and the best peer", columns, lines, caption, frozen=3)
 
 
-def _table(cells: _Cells, size: str, methods: Sequence[str]) -> Table:
+def _table(cells: _Cells, size: str, methods: Sequence[str]) -> ReportTable:
     columns = [
         "bits",
         "method",
@@ -148,7 +148,7 @@ def _table(cells: _Cells, size: str, methods: Sequence[str]) -> Table:
         "'ties averaged': mAP hash, in the mean over orders of equal distances. Objective: min over W, w of "
         "|Y - X W' - 1 w'|_1 + |W|^2/2 for the learned codes X. Seconds of the fit on one thread."
     )
-    return Table(size, columns, rows, caption)
+    return ReportTable(size, columns, rows, caption)
 
 
 def _by_bits(

@@ -16,8 +16,8 @@ from dcra.apps import maxsat
 from dcra.apps.maxsat import ClauseProblem, Clauses
 from dcra.bench import maxsat_rivals
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
-from dcra.bench.maxsat_rivals import Answer
-from dcra.bench.sections import Section, Table, Text
+from dcra.bench.maxsat_rivals import ClauseAnswer
+from dcra.bench.sections import ReportTable, Section, Text
 
 SECONDS = {"evaluation": 1.0, "max3sat": 30.0, "independent-set": 5.0, "partial-3sat": 5.0}
 """Families, and the budget of each."""
@@ -75,7 +75,7 @@ class MaxSat(Benchmark):
             cells.append((name, row["method"], cost, row["bound"], best[name], row["wall"]))
         columns = ("instance", "method", "cost", "bound", "best of all", "seconds")
         tables = [*_shares(rows, best), *_optima(rows), *_bounds(rows)]
-        return [Text("Max-SAT", [words]), *tables, Table("All runs", columns, cells, words)]
+        return [Text("Max-SAT", [words]), *tables, ReportTable("All runs", columns, cells, words)]
 
 
 def _shares(rows: Sequence[Row], best: dict[str, float]) -> list[Section]:
@@ -88,7 +88,9 @@ def _shares(rows: Sequence[Row], best: dict[str, float]) -> list[Section]:
         feasible = [row["violated"] == 0 for row in own]
         cells.append((family, method, len(own), float(np.mean(feasible)), float(np.mean(hits))))
     columns = ("family", "method", "runs", "feasible", "share at the best")
-    return [Table("By family", columns, cells, "Best: of all methods here and of the published values.")]
+    return [
+        ReportTable("By family", columns, cells, "Best: of all methods here and of the published values.")
+    ]
 
 
 def _optima(rows: Sequence[Row]) -> list[Section]:
@@ -101,7 +103,7 @@ def _optima(rows: Sequence[Row]) -> list[Section]:
         cells.append((method, budget, len(own), reached, reached / len(own)))
     columns = ("method", "seconds", "files", "at the optimum", "share")
     words = "Files of the Evaluation whose optimum was proven and published."
-    return [Table("Proven optima", columns, cells, words)] if cells else []
+    return [ReportTable("Proven optima", columns, cells, words)] if cells else []
 
 
 def _bounds(rows: Sequence[Row]) -> list[Section]:
@@ -120,7 +122,7 @@ def _bounds(rows: Sequence[Row]) -> list[Section]:
         cells.append((kind, budget, len(own), float(np.mean(gaps)), proven, at))
     columns = ("kind", "seconds", "runs", "mean gap", "proven optimal", "mean second of the bound")
     words = "Gap: (cost - bound) / cost, of dcra; the bound has a tenth of the time at most."
-    return [Table("Lower bounds", columns, cells, words)] if cells else []
+    return [ReportTable("Lower bounds", columns, cells, words)] if cells else []
 
 
 def kind_of(name: str) -> str:
@@ -129,7 +131,7 @@ def kind_of(name: str) -> str:
     return name.removeprefix(f"{family}-").rpartition("/")[0] or family
 
 
-def solver_of(case: Case, problem: ClauseProblem) -> Callable[[], Answer]:
+def solver_of(case: Case, problem: ClauseProblem) -> Callable[[], ClauseAnswer]:
     """A call that returns an assignment and a lower bound on the cost."""
     if case.method not in OURS:
         return lambda: maxsat_rivals.solve(case.method, problem, case.budget or inf)
@@ -137,11 +139,11 @@ def solver_of(case: Case, problem: ClauseProblem) -> Callable[[], Answer]:
     options: dict[str, Any] = {"method": method, "seed": case.seed}
     maxsat.solve(problem, starts=1, **options)  # compiled before the clock starts
 
-    def ours() -> Answer:
+    def ours() -> ClauseAnswer:
         found = maxsat.solve(problem, time_limit=case.budget, **options)
         history = found.result.history
         known = [row.seconds for row in history if row.lower_bound >= found.result.lower_bound]
-        return Answer(found.assignment, found.lower_bound, known[0] if known else None)
+        return ClauseAnswer(found.assignment, found.lower_bound, known[0] if known else None)
 
     return ours
 

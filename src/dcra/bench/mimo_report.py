@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra.bench.base import Row
-from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
+from dcra.bench.sections import Figure, Panel, ReportTable, Section, Series, Text
 
 WORDS = [
     "Bit error rate over SNR = E|Hs|^2/E|n|^2; bars are two standard errors, from the differences between "
@@ -129,7 +129,7 @@ def _panel(size: str, system: Any, cells: Mapping[Key, Cell]) -> Panel:
     return Panel(size, "SNR (dB)", "bit error rate", series, log_y=True)
 
 
-def _table(size: str, cells: Mapping[Key, Cell]) -> Table:
+def _table(size: str, cells: Mapping[Key, Cell]) -> ReportTable:
     rows = []
     for (_, snr, method), cell in sorted(
         ((key, cell) for key, cell in cells.items() if key[0] == size),
@@ -138,4 +138,4 @@ def _table(size: str, cells: Mapping[Key, Cell]) -> Table:
         far = behind(cell, best_of(cells, size, snr))
         rows.append((snr, method, *cell.rate, far, cell.ratio, cell.worst, cell.seconds))
     columns = ("SNR dB", "method", "BER", "s.e.", "behind", "loss ratio", "worst ratio", "seconds a frame")
-    return Table(size, columns, rows, WORDS[1])
+    return ReportTable(size, columns, rows, WORDS[1])

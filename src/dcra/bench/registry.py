@@ -13,7 +13,7 @@ BENCHMARKS: dict[str, str] = {
     "families": "dcra.bench.families:Families",
     "bcs": "dcra.bench.bcs:BinaryCompressedSensing",
     "hashing": "dcra.bench.hashing:Hashing",
-    "xstep": "dcra.bench.xstep:XStep",
+    "xstep": "dcra.bench.xstep:XStepBenchmark",
     "constrained": "dcra.bench.constrained:Constrained",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
     "maxsat": "dcra.bench.maxsat:MaxSat",

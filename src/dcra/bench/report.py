@@ -12,7 +12,7 @@ from dcra.bench import rows as files
 from dcra.bench.base import Row
 from dcra.bench.folder import read_label
 from dcra.bench.registry import benchmark
-from dcra.bench.sections import Section, Table
+from dcra.bench.sections import ReportTable, Section
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def not_run(rows: Sequence[Row]) -> list[Section]:
         return []
     lines = [[method, status, count, reason] for (method, status, reason), count in counts.items()]
     caption = "Cases without an answer. They are in the rows with their reasons, and in no average above."
-    return [Table("Not run", ["method", "status", "cases", "reason"], lines, caption)]
+    return [ReportTable("Not run", ["method", "status", "cases", "reason"], lines, caption)]
 
 
-def environments(rows: Sequence[Row]) -> Table:
+def environments(rows: Sequence[Row]) -> ReportTable:
     """The machines and versions of the rows, one column for each that differs."""
     seen: dict[str, tuple[dict[str, Any], int]] = {}
     for row in rows:
@@ -82,7 +82,7 @@ def environments(rows: Sequence[Row]) -> Table:
         "Where the rows were measured. Threads: of one solve; jobs: cases at once; BLAS has one thread. "
         "A + after the commit means that files had been changed since."
     )
-    return Table("Environment", columns, lines, caption)
+    return ReportTable("Environment", columns, lines, caption)
 
 
 def _said(value: Any) -> str:

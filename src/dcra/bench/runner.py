@@ -62,7 +62,7 @@ class Options:
 
 
 @dataclass
-class Outcome:
+class RunSummary:
     """What a run has done."""
 
     folder: Path
@@ -80,8 +80,8 @@ def run(
     choice: Choice,
     folder: Path,
     options: Options | None = None,
-    begin: Callable[[Outcome, list[Case]], Watcher] | None = None,
-) -> Outcome:
+    begin: Callable[[RunSummary, list[Case]], Watcher] | None = None,
+) -> RunSummary:
     """Run the cases of a choice that a folder does not have yet.
 
     Parameters
@@ -100,7 +100,7 @@ def run(
     check_choice(subject, choice)
     with folders.locked(folder):
         folders.claim(folder, folders.label_of(subject))
-        outcome = Outcome(folder, torn=rows.repair(folder))
+        outcome = RunSummary(folder, torn=rows.repair(folder))
         done = _known(folder, options.retry)
         cases = _distinct(subject, choice)
         todo = [case for case in cases if case.key not in done]

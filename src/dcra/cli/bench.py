@@ -15,7 +15,7 @@ from dcra.messages import suggest
 
 if TYPE_CHECKING:
     from dcra.bench.base import Case
-    from dcra.bench.runner import Outcome, Watcher
+    from dcra.bench.runner import RunSummary, Watcher
 
 
 class Names(click.Group):
@@ -118,7 +118,7 @@ def _run(
     return 0
 
 
-def _begin(watch: Callable[[list[Case]], Watcher], outcome: Outcome, cases: list[Case]) -> Watcher:
+def _begin(watch: Callable[[list[Case]], Watcher], outcome: RunSummary, cases: list[Case]) -> Watcher:
     """Say what was found in the folder before going on."""
     from dcra.bench.rows import TORN
 
@@ -129,7 +129,7 @@ def _begin(watch: Callable[[list[Case]], Watcher], outcome: Outcome, cases: list
     return watch(cases)
 
 
-def _said(outcome: Outcome) -> str:
+def _said(outcome: RunSummary) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in sorted(outcome.added.items()))
     total = sum(outcome.added.values())
     return f"{total} rows added ({counts or 'none were missing'}); see `dcra report {outcome.folder}`"

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dcra._array import Host
-from dcra.io.coordinates import Line, lines_of, number, save_text, text_of, whole
+from dcra.io.coordinates import TextLine, lines_of, number, save_text, text_of, whole
 from dcra.model.problem import Problem
 
 
@@ -74,7 +74,7 @@ def write_solution(path: str | Path, value: float, permutation: Host) -> None:
     save_text(Path(path), f"{len(permutation)} {number(float(value))}\n{order}\n")
 
 
-def _numbers(lines: list[Line], skip: int = 0) -> list[float]:
+def _numbers(lines: list[TextLine], skip: int = 0) -> list[float]:
     values = []
     for k, line in enumerate(lines):
         for word in line.words[skip if k == 0 else 0 :]:

@@ -95,7 +95,7 @@ def recover(
     begun = time.perf_counter()
     asked = check(A, y, sparsity, lam, noise, loss, time_limit, starts)
     chosen = secrets.randbits(32) if seed is None else seed
-    session = Session(asked, begun, chosen, n_jobs)
+    session = RecoveryCall(asked, begun, chosen, n_jobs)
     if np.ndim(y) == 1:
         return session.recover(asked.rows[0], None)
     known = lockstep(asked) if len(asked.rows) > 1 else [None] * len(asked.rows)
@@ -104,7 +104,7 @@ def recover(
 
 
 @dataclass(frozen=True)
-class Session:
+class RecoveryCall:
     """One call: what was asked for, since when, with which seed."""
 
     asked: Asked
@@ -127,7 +127,7 @@ class Session:
 class Attempt:
     """The search for one signal, stage by stage, until one of them matches."""
 
-    def __init__(self, session: Session, y: Host) -> None:
+    def __init__(self, session: RecoveryCall, y: Host) -> None:
         self.session, self.asked, self.y = session, session.asked, y
         self.exact = Problem([Term(L1(), self.asked.A, y)], domain="binary")
         self.operator = self.exact.terms[0].operator

@@ -16,7 +16,15 @@ from dcra.apps.mimo.constellations import Constellation
 from dcra.apps.mimo.model import Received, received
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.robust import down_weighted, residuals, robust
-from dcra.apps.mimo.search import SMALL, Effort, Posterior, effort_for, fitted, least_squares, sampled
+from dcra.apps.mimo.search import (
+    SMALL,
+    DetectionEffort,
+    Posterior,
+    effort_for,
+    fitted,
+    least_squares,
+    sampled,
+)
 from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.result import Status
 from dcra.search.threads import default_jobs, one_blas_thread
@@ -168,7 +176,7 @@ def by_bits(model: Received) -> bool:
 
 
 def _posterior(
-    model: Received, levels: Host, squared: bool, effort: Effort, seed: int, threads: Threads
+    model: Received, levels: Host, squared: bool, effort: DetectionEffort, seed: int, threads: Threads
 ) -> Posterior:
     """The posterior of the levels around a good answer."""
     with on_interrupt(threads.interrupt):

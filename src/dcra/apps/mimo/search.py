@@ -47,7 +47,7 @@ SURE = 0.01
 """Sampling goes on while its second half moves probabilities by more than this on average."""
 
 
-class Effort(NamedTuple):
+class DetectionEffort(NamedTuple):
     """Starts of each frame, passes of each start; least and most passes of sampling, over all copies."""
 
     starts: int
@@ -57,12 +57,16 @@ class Effort(NamedTuple):
     exchange: bool
 
 
-def effort_for(n: int, frames: int) -> Effort:
+def effort_for(n: int, frames: int) -> DetectionEffort:
     """More starts, and copies at several temperatures, where frames are small; more passes where large."""
     if n <= SMALL:
         starts = int(np.clip(ANNEALED // (frames * n), 2, 8))
-        return Effort(starts, 100, 3000, 48_000, True)
-    return Effort(4, 400, 3000, 48_000, True) if n <= LARGE else Effort(2, 400, 300, 300, False)
+        return DetectionEffort(starts, 100, 3000, 48_000, True)
+    return (
+        DetectionEffort(4, 400, 3000, 48_000, True)
+        if n <= LARGE
+        else DetectionEffort(2, 400, 300, 300, False)
+    )
 
 
 def tree_form(model: Received) -> Triangular | None:
@@ -70,7 +74,7 @@ def tree_form(model: Received) -> Triangular | None:
     return triangular(model) if model.n <= SMALL else None
 
 
-def least_squares(model: Received, effort: Effort, seed: int, threads: Threads) -> tuple[Host, Host]:
+def least_squares(model: Received, effort: DetectionEffort, seed: int, threads: Threads) -> tuple[Host, Host]:
     """Levels (k, n) with small |y - Hs|^2, and for which frames they are proven to be the best.
 
     Easy frames are proven from their first points; the others are annealed before the search goes on.
@@ -113,7 +117,9 @@ def temperatures(model: Received, passes: int) -> Host:
     return np.asarray(np.geomspace(hot, min(COLD * noise, 0.05 * hot), passes))
 
 
-def annealed(model: Received, which: Host, first: Host, effort: Effort, seed: int, threads: Threads) -> Host:
+def annealed(
+    model: Received, which: Host, first: Host, effort: DetectionEffort, seed: int, threads: Threads
+) -> Host:
     """Levels (k, n) of some frames: the best of several annealed starts, which begin at `first`."""
     from dcra._kernels.lattice import search_levels
 
@@ -171,7 +177,7 @@ class Posterior(NamedTuple):
     low: Host
 
 
-def sampled(model: Received, levels: Host, effort: Effort, seed: int, threads: Threads) -> Posterior:
+def sampled(model: Received, levels: Host, effort: DetectionEffort, seed: int, threads: Threads) -> Posterior:
     """The posterior of the levels by sampling from good points."""
     from dcra._kernels.lattice import sample_levels
 
