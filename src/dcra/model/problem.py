@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Problem:
     constraints : LinearConstraint, `exactly`, `at_most`, or a sequence of them
         What x must satisfy besides.
     """
+
+    constraint_kind: ClassVar[str] = "linear"
 
     def __init__(
         self,
@@ -92,6 +94,11 @@ class Problem:
     @property
     def n_rows(self) -> int:
         return sum(term.operator.shape[0] for term in self.terms)
+
+    @property
+    def n_constraints(self) -> int:
+        """How many constraints x must satisfy, of the kind that `constraint_kind` names."""
+        return 0 if self.constraints is None else len(self.constraints)
 
     @property
     def entries(self) -> int:

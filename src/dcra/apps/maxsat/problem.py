@@ -7,7 +7,7 @@ sum of (1 - x_v) over its negated ones, and max(0, 1 - t) is 1 where the clause 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class ClauseProblem(Problem):
     An ordinary problem to every method; "auto" runs the search over clauses.
     """
 
+    constraint_kind: ClassVar[str] = "clause"
+
     def __init__(self, clauses: Clauses) -> None:
         self.clauses = clauses
         kinds = [(~clauses.hard, clauses.weight), (clauses.hard, np.full(clauses.m, clauses.top))]
@@ -44,6 +46,11 @@ class ClauseProblem(Problem):
         from dcra.apps.maxsat.scales import build_formula
 
         return build_formula(self.clauses)
+
+    @property
+    def n_constraints(self) -> int:
+        """Hard clauses."""
+        return int(np.count_nonzero(self.clauses.hard))
 
     @property
     def loops(self) -> str:
