@@ -14,7 +14,7 @@ import numpy as np
 from dcra._array import Host, to_numpy
 from dcra.api import solve
 from dcra.apps.compressed_sensing.errors import choose_lam, choose_loss, gross_errors, rounding_of, spread_of
-from dcra.apps.compressed_sensing.lockstep import lockstep
+from dcra.apps.compressed_sensing.lockstep import pass_messages_together
 from dcra.apps.compressed_sensing.messages import MessagePassing
 from dcra.apps.compressed_sensing.result import Recoveries, Recovery
 from dcra.apps.compressed_sensing.validation import Asked, check
@@ -98,7 +98,7 @@ def recover(
     session = RecoveryCall(asked, begun, chosen, n_jobs)
     if np.ndim(y) == 1:
         return session.recover(asked.rows[0], None)
-    known = lockstep(asked) if len(asked.rows) > 1 else [None] * len(asked.rows)
+    known = pass_messages_together(asked) if len(asked.rows) > 1 else [None] * len(asked.rows)
     each = tuple(session.recover(row, x) for row, x in zip(asked.rows, known, strict=True))
     return Recoveries(each, time.perf_counter() - begun)
 
@@ -120,7 +120,7 @@ class RecoveryCall:
         if known is None or not attempt.matches(known):
             attempt.search()
         else:
-            attempt.x = known
+            attempt.x, attempt.stages = known, [MessagePassing.name]
         return replace(attempt.report(), seconds=time.perf_counter() - entered)
 
 
@@ -136,6 +136,7 @@ class Attempt:
         self.result: Result | None = None
         self.solved = self.exact
         self.starts = 0
+        self.stages: list[str] = []
         self.loss: Loss = self.asked.loss or L1()
         self.lam = self.asked.lam or 0.0
         self.sigma = self.asked.noise or 0.0
@@ -187,6 +188,7 @@ class Attempt:
             n_starts=self.starts,
             seconds=0.0,
             seed=self.session.seed,
+            method=", ".join(dict.fromkeys(self.stages)),
         )
 
     def _bound(self) -> float:
@@ -285,6 +287,7 @@ class Attempt:
         if self.result.status is Status.INTERRUPTED:
             self.session.interrupted.set()
         self.starts += self.result.n_starts
+        self.stages.append(self.result.method)
         x = np.asarray(to_numpy(self.result.x), np.float64)
         if self.x is None or problem is not self.exact or self.result.fun <= self.exact.objective(self.x):
             self.x = x

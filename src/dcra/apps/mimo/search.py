@@ -74,33 +74,44 @@ def tree_form(model: Received) -> Triangular | None:
     return triangular(model) if model.n <= SMALL else None
 
 
-def least_squares(model: Received, effort: DetectionEffort, seed: int, threads: Threads) -> tuple[Host, Host]:
-    """Levels (k, n) with small |y - Hs|^2, and for which frames they are proven to be the best.
+class Fit(NamedTuple):
+    """Levels (k, n), for which frames they are proven to be the best, and the stages that were run."""
+
+    levels: Host
+    sure: Host
+    stages: tuple[str, ...]
+
+
+def fit_least_squares(model: Received, effort: DetectionEffort, seed: int, threads: Threads) -> Fit:
+    """Levels with small |y - Hs|^2.
 
     Easy frames are proven from their first points; the others are annealed before the search goes on.
     """
     form = tree_form(model)
-    levels = first_points(model, form, threads)
+    levels, first = first_points(model, form, threads)
     if form is None:
         every = np.arange(len(levels))
-        return annealed(model, every, levels, effort, seed, threads), np.zeros(len(levels), bool)
+        levels = annealed(model, every, levels, effort, seed, threads)
+        return Fit(levels, np.zeros(len(levels), bool), (first, "annealing"))
     levels, sure = sphere_levels(form, levels, FIRST_NODES, threads)
     left = np.flatnonzero(~sure)
-    if left.size:
-        better = annealed(model, left, levels[left], effort, seed, threads)
-        most = nodes_for(model, left.size)
-        levels[left], sure[left] = sphere_levels(form.frames(left), better, most, threads)
-    return levels, sure
+    if left.size == 0:
+        return Fit(levels, sure, (first, "sphere"))
+    better = annealed(model, left, levels[left], effort, seed, threads)
+    most = nodes_for(model, left.size)
+    levels[left], sure[left] = sphere_levels(form.frames(left), better, most, threads)
+    return Fit(levels, sure, (first, "annealing", "sphere"))
 
 
-def first_points(model: Received, form: Triangular | None, threads: Threads) -> Host:
-    """Where the first start of each frame begins: tree search where quick, else the matched filter."""
+def first_points(model: Received, form: Triangular | None, threads: Threads) -> tuple[Host, str]:
+    """Where the first start of each frame begins, and how it was found: tree search where quick."""
     rough = loaded(model) if form is not None else None
     if rough is not None:
         kept = int(np.clip(BRANCHES // model.h.size, LEAST_KEPT, MOST_KEPT))
-        return k_best_levels(rough, kept, threads)
+        return k_best_levels(rough, kept, threads), "k-best"
     G, h = model.working
-    return model.constellation.nearest(h / np.maximum(np.diag(G), np.finfo(G.dtype).tiny))
+    nearest = model.constellation.nearest(h / np.maximum(np.diag(G), np.finfo(G.dtype).tiny))
+    return nearest, "matched filter"
 
 
 def nodes_for(model: Received, frames: int) -> int:
