@@ -11,7 +11,7 @@ from dcra.api import solve
 from dcra.bench.base import Benchmark, Case, Choice, Row
 from dcra.bench.compare import duel, grouped, mean
 from dcra.bench.sections import ReportTable, Section, Text
-from dcra.bench.solving import outcome, timed
+from dcra.bench.solving import summarise_solve, timed
 from dcra.model.constraints import exactly
 from dcra.model.problem import Problem
 from dcra.model.term import Term
@@ -53,7 +53,7 @@ class Constrained(Benchmark):
         problem = problem_of(case.instance)
         options = {"time_limit": case.budget, "seed": case.seed, "n_jobs": self.threads}
         solved = timed(problem, case.method, **options)
-        row = outcome(problem, solved)
+        row = summarise_solve(problem, solved)
         row |= {"feasible": solved.result.feasible, "violation": float(problem.violation(solved.result.x))}
         return row | {"size": size_of(case.instance)}
 

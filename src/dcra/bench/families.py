@@ -11,7 +11,7 @@ from dcra._array import Host
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.compare import DEFINITIONS, columns, duel, grouped, mean
 from dcra.bench.sections import ReportTable, Section, Text
-from dcra.bench.solving import outcome, timed
+from dcra.bench.solving import summarise_solve, timed
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 
@@ -109,7 +109,7 @@ class Families(Benchmark):
         except ValueError as error:  # a loss that the method does not know
             raise Skip(str(error)) from error
         assert case.budget is not None
-        row = {"family": name, "factor": case.budget / family.seconds, **outcome(problem, solved)}
+        row = {"family": name, "factor": case.budget / family.seconds, **summarise_solve(problem, solved)}
         if planted is not None:
             row["recovered"] = bool(np.array_equal(np.asarray(solved.result.x), planted))
         return row

@@ -25,7 +25,7 @@ BENCHMARKS: dict[str, str] = {
 """'module:class' of each benchmark."""
 
 
-def benchmark(name: str) -> Benchmark:
+def find_benchmark(name: str) -> Benchmark:
     """The benchmark behind a name."""
     if name not in BENCHMARKS:
         raise ValueError(suggest("benchmark", name, BENCHMARKS))

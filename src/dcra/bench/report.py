@@ -11,7 +11,8 @@ from typing import Any
 from dcra.bench import rows as files
 from dcra.bench.base import Row
 from dcra.bench.folder import read_label
-from dcra.bench.registry import benchmark
+from dcra.bench.registry import find_benchmark
+from dcra.bench.renamed import tell_renamed
 from dcra.bench.sections import ReportTable, Section
 
 
@@ -29,7 +30,7 @@ class Report:
 def make_report(folder: Path, where: files.Where = ()) -> Report:
     """The report on the rows of a folder that meet the conditions."""
     label = read_label(folder)
-    subject = benchmark(label["benchmark"])
+    subject = find_benchmark(label["benchmark"])
     if label["version"] != subject.version:
         raise ValueError(
             f"{folder} holds rows of version {label['version']} of benchmark {subject.name}; "
@@ -41,7 +42,7 @@ def make_report(folder: Path, where: files.Where = ()) -> Report:
     if not kept:
         raise ValueError(f"{folder} has no rows" + (" that meet `--where`" if found else ""))
     finished = [row for row in kept if row.get("status", "ok") == "ok"]
-    sections = [*subject.report(finished), *not_run(kept), environments(kept)]
+    sections = [*subject.report(finished), *not_run(kept), *tell_renamed(kept), environments(kept)]
     counted = f"{len(finished)} finished rows" + (
         f", {len(kept) - len(finished)} others" * (len(kept) > len(finished))
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dcra.bench.registry import BENCHMARKS, benchmark
+from dcra.bench.registry import BENCHMARKS, find_benchmark
 from dcra.cli.errors import BadInput, bad_input
 from dcra.messages import suggest
 
@@ -40,7 +40,7 @@ def bench(context: click.Context, as_list: bool) -> None:
     """Run a benchmark, or go on with one that was stopped."""
     if as_list:
         for name in BENCHMARKS:
-            click.echo(f"{name:<14}{benchmark(name).summary}")
+            click.echo(f"{name:<14}{find_benchmark(name).summary}")
     elif context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -60,7 +60,7 @@ def merge(out: Path, folders: tuple[Path, ...], where: tuple[str, ...], pack: bo
 
 
 def _command(name: str) -> click.Command:
-    subject = benchmark(name)
+    subject = find_benchmark(name)
     return click.Command(
         name,
         callback=partial(_run, name),

@@ -19,7 +19,7 @@ from dcra.losses import Loss
 Report = Callable[[int, float, int], None]
 
 
-def regression(targets: Targets, X: Host, loss: Loss, delta: float, intercept: bool) -> Regression:
+def make_regression(targets: Targets, X: Host, loss: Loss, delta: float, intercept: bool) -> Regression:
     """The W-step for codes X; where targets come from a table, equal pairs of target and code are one."""
     penalty = np.concatenate([np.full(X.shape[1], delta), np.zeros(int(intercept))])
 
@@ -57,9 +57,9 @@ class HashingModel:
     def nu(self) -> float:
         return self.x_step.nu
 
-    def regression(self, X: Host) -> Regression:
+    def make_regression(self, X: Host) -> Regression:
         """The W-step for codes X."""
-        return regression(self.targets, X, self.x_step.loss, self.delta, self.intercept)
+        return make_regression(self.targets, X, self.x_step.loss, self.delta, self.intercept)
 
     def split(self, W: Host) -> tuple[Host, Host]:
         """The coefficients of the bits, and the intercept."""
@@ -133,7 +133,7 @@ class Alternation:
             tied = model.nu * hash_function.value(fitted.P, cross, n) if model.nu > 0 else 0.0
             return problem.objective(fitted.W) + tied
 
-        problem = model.regression(X)
+        problem = model.make_regression(X)
         for k in range(self.max_rounds):
             fitted.W = self.w_step(problem, fitted.W, n)
             fitted.path.append(objective(problem))
@@ -145,7 +145,7 @@ class Alternation:
                 break
             fitted.X = improved
             cross = model.features.cross(fitted.X) if model.nu > 0 else cross
-            problem = model.regression(fitted.X)
+            problem = model.make_regression(fitted.X)
             fitted.path.append(objective(problem))
             if model.nu > 0:
                 fitted.P = hash_function.solve(cross)
