@@ -95,7 +95,7 @@ def qap_problem(flow: Any, distance: Any, penalty: float | None = None) -> Probl
     n = len(F)
     w = exact_penalty(F, D) if penalty is None else float(penalty)
     linear, constant = np.full(n * n, -4.0 * w), 2.0 * n * w
-    return Problem(quadratic=_quadratic(F, D, w), linear=linear, constant=constant, domain="binary")
+    return Problem(quadratic=_build_quadratic(F, D, w), linear=linear, constant=constant, domain="binary")
 
 
 def exact_penalty(F: Host, D: Host) -> float:
@@ -106,7 +106,7 @@ def exact_penalty(F: Host, D: Host) -> float:
     return assignment_cost(F, D, np.arange(len(F))) - least + 1.0
 
 
-def _quadratic(F: Host, D: Host, w: float) -> Any:
+def _build_quadratic(F: Host, D: Host, w: float) -> Any:
     """Q of the assignment: kron(F, D) and the penalties, as a matrix or by products."""
     from scipy import sparse
     from scipy.sparse.linalg import LinearOperator

@@ -41,6 +41,6 @@ def tell_renamed(rows: Sequence[Row]) -> list[Section]:
     listed = ", ".join(f"{method} as {old}" for old, method in pairs)
     words = (
         f"Some rows were recorded under older names of the methods: {listed}. The methods are the same; "
-        "dcra now names the paper's model alone, which had no part in them."
+        "dcra is now the name of the paper's relaxation alone, which none of them ran."
     )
     return [Text("Names", [words])]
