@@ -75,7 +75,7 @@ def _cell(rows: Sequence[Row]) -> Cell:
 
 def behind(cell: Cell, best: Cell) -> float:
     """By how many standard errors a method has more errors than another, on the frames both have seen."""
-    common = cell.errors.keys() & best.errors.keys()
+    common = [frame for frame in cell.errors if frame in best.errors]  # in order: sums must not vary
     more = np.array([cell.errors[frame] - best.errors[frame] for frame in common], float)
     if not more.any():
         return 0.0
