@@ -1,4 +1,4 @@
-"""Bit error rates over SNR through a correlated channel: detection by dcra against MMSE, EP and K-best.
+"""Bit error rates over SNR through a correlated channel: `mimo.detect` against MMSE, EP and K-best.
 
 python examples/mimo_curves.py --antennas 16 --frames 200
 """
@@ -19,7 +19,7 @@ def rates(H: np.ndarray, snr: float, frames: int, rng: np.random.Generator) -> d
     sent = mimo.transmit(H, snr, "qpsk", frames=frames, rng=rng)
     model, _ = mimo.received(sent.H, sent.y, "qpsk", sent.noise)
     found = {name: mimo.rival(name)(model) for name in RIVALS}
-    for name, soft in (("dcra", False), ("dcra, soft", True)):
+    for name, soft in (("detect", False), ("detect, soft", True)):
         symbols = mimo.detect(sent.H, sent.y, sent.noise, "qpsk", soft=soft, seed=0).symbols
         found[name] = model.constellation.levels(symbols.T)
     return {name: float(np.mean(levels != sent.levels)) for name, levels in found.items()}

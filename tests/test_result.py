@@ -52,6 +52,36 @@ def test_text_is_aligned():
     assert " lower bound  none" in str(make(lower_bound=-inf))
 
 
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"n_constraints": 2}, " constraints  2 rows, satisfied"),
+        ({"n_constraints": 1, "feasible": False, "violation": 0.5}, " constraints  1 row, VIOLATED by 0.5"),
+        ({"n_constraints": 9, "constraint_kind": "clause"}, "hard clauses  9, all true"),
+        (
+            {"n_constraints": 9, "constraint_kind": "clause", "feasible": False, "violation": 3.0},
+            "hard clauses  9, 3 FALSE",
+        ),
+    ],
+)
+def test_text_says_what_became_of_constraints(changes, line):
+    assert str(make(**changes)).splitlines()[3] == line
+
+
+def test_the_kind_of_constraints_is_stated_and_not_guessed(rng):
+    A, b = rng.standard_normal((3, 4)), np.ones(3)
+    rows = dcra.minimize(A, b, constraints=dcra.exactly(2), starts=1, seed=0)
+    assert (rows.n_constraints, rows.constraint_kind) == (1, "linear")
+    assert rows.penalty_weights is not None
+    free = dcra.minimize(A, b, starts=1, seed=0)
+    assert (free.n_constraints, free.penalty_weights) == (0, None)
+    clauses = dcra.apps.maxsat.solve([[1], [2]], hard=[[-1, -2]], seed=0).result
+    assert (clauses.n_constraints, clauses.constraint_kind) == (1, "clause")
+    numbers = rows.to_dict()
+    assert numbers["penalty_weights"] == rows.penalty_weights.tolist()
+    assert "weights" not in numbers
+
+
 def test_results_are_frozen():
     with pytest.raises(FrozenInstanceError):
         make().fun = 0.0  # type: ignore[misc]

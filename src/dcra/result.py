@@ -72,8 +72,10 @@ class Result:
     feasible, violation : bool, float
         Whether x satisfies the constraints, and by how much the worst one is violated; of clauses, whether
         all hard ones are true, and how many are not.
-    weights : (q,) array, optional
-        The last weights of the penalties, one for each row of the constraints.
+    n_constraints, constraint_kind : int, str
+        How many constraints the problem has, and of which kind: "linear", or "clause" for hard clauses.
+    penalty_weights : (q,) array, optional
+        The last weights of the penalties, one for each row of linear constraints.
     """
 
     x: Array
@@ -90,7 +92,9 @@ class Result:
     compile_seconds: float = 0.0
     feasible: bool = True
     violation: float = 0.0
-    weights: Host | None = field(default=None, repr=False)
+    n_constraints: int = 0
+    constraint_kind: str = "linear"
+    penalty_weights: Host | None = field(default=None, repr=False)
 
     @property
     def message(self) -> str:
@@ -124,12 +128,14 @@ class Result:
         return "\n".join(f"{name:>12}  {value}" for name, value in rows)
 
     def _constraint_rows(self) -> list[tuple[str, str]]:
-        if self.weights is None:
-            return [] if self.feasible else [("hard clauses", f"{self.violation:.0f} FALSE")]
-        count = f"{self.weights.size} row{'s' if self.weights.size != 1 else ''}"
-        if self.feasible:
-            return [("constraints", f"{count}, satisfied")]
-        return [("constraints", f"{count}, VIOLATED by {self.violation:.6g}")]
+        if self.n_constraints == 0:
+            return []
+        if self.constraint_kind == "clause":
+            state = "all true" if self.feasible else f"{self.violation:.0f} FALSE"
+            return [("hard clauses", f"{self.n_constraints}, {state}")]
+        count = f"{self.n_constraints} row{'s' if self.n_constraints != 1 else ''}"
+        state = "satisfied" if self.feasible else f"VIOLATED by {self.violation:.6g}"
+        return [("constraints", f"{count}, {state}")]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON; infinite values become None."""
@@ -143,7 +149,9 @@ class Result:
             "success": self.success,
             "feasible": self.feasible,
             "violation": self.violation,
-            "weights": None if self.weights is None else self.weights.tolist(),
+            "n_constraints": self.n_constraints,
+            "constraint_kind": self.constraint_kind,
+            "penalty_weights": None if self.penalty_weights is None else self.penalty_weights.tolist(),
             "n_starts": self.n_starts,
             "nit": self.nit,
             "seconds": self.seconds,

@@ -46,6 +46,7 @@ def test_what_cannot_be_recovered_is_not_claimed():
     found = recover(A, y, noise=0, starts=2, seed=0)
     assert not found.matched
     assert "NOT matched" in found.message
+    assert found.method == "messages, flip, auto"
     assert set(found.x) <= {0.0, 1.0}
     assert found.lower_bound <= found.objective
 
@@ -81,6 +82,7 @@ def test_many_measurement_vectors_at_once():
     assert found.matched[sparse].all()
     assert "matched exactly" in str(found)
     assert found[0].matched
+    assert found[0].method == "messages"
     assert np.all(found.objective[sparse] < 1e-9)
     assert all(one.x.shape == (300,) for one in found)
     single = recover(A, (A @ X)[:, :1], seed=0)
@@ -178,6 +180,7 @@ def test_printing():
     text = str(recover(A, y, seed=0))
     assert "matched exactly" in text
     assert "lower bound" in text
+    assert text.splitlines()[-1] == "        method  messages"
 
 
 def test_a_time_limit_is_kept_for_all_columns():

@@ -10,7 +10,7 @@ import pytest
 import dcra
 from dcra.apps import maxsat
 from dcra.apps.maxsat import ClauseProblem, Clauses, random_clauses
-from dcra.apps.maxsat.bound import SIGNS, InTurn, Pairs, PairStage, stage_for
+from dcra.apps.maxsat.bound import SIGNS, BoundsInTurn, ClausePairs, PairStage, stage_for
 from dcra.bounds.dual import DualStage
 from dcra.cli import run
 from dcra.compiled.form import compile_problem
@@ -66,7 +66,7 @@ def test_prices_make_the_bound_tighter():
 
 def test_the_priced_form_is_the_cost_less_the_prices():
     clauses = drawn(3, n=6, hard=4)
-    pairs = Pairs(clauses)
+    pairs = ClausePairs(clauses)
     prices = np.random.default_rng(0).random(pairs.least_price.shape)
     couplings, constant, _ = pairs.priced(prices)
     for x in map(np.array, itertools.product([0.0, 1.0], repeat=6)):
@@ -93,7 +93,7 @@ def test_which_stage_takes_which_clauses():
     pairs = random_clauses(30, 60, 2, 0)
     assert isinstance(stage(pairs), PairStage)
     mixed = stage(Clauses.of([[1], [-1, 2]], hard=[[1, 2, 3]]))
-    assert isinstance(mixed, InTurn)
+    assert isinstance(mixed, BoundsInTurn)
     assert [type(s) for s in mixed.stages] == [PairStage, DualStage]
     assert stage(Clauses.of([[1], [2]])) is None  # no pair
     assert stage(random_clauses(30, 60, 3, 0)) is None

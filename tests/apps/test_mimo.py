@@ -90,6 +90,32 @@ def test_small_systems_are_solved_exactly(name, n_receive, n_send, snr):
     assert found.proven.all()
 
 
+@pytest.mark.parametrize("name", CONSTELLATIONS)
+def test_frames_have_the_bits_that_detection_reports(name):
+    sent = frames(name, 6, 4, 60.0, count=3)
+    found = mimo.detect(sent.H, sent.y, sent.noise, name, seed=0)
+    assert sent.bits.shape == (4, 3, CONSTELLATIONS[name].bits_per_symbol)
+    np.testing.assert_array_equal(found.symbols, sent.symbols)
+    np.testing.assert_array_equal(found.bits, sent.bits)
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "stages"),
+    [
+        (4, {}, "k-best, sphere"),
+        (4, {"soft": True}, "k-best, sphere, sampling"),
+        (4, {"loss": "l1"}, "enumerate"),
+        (20, {"loss": "l1"}, "auto"),
+        (40, {}, "matched filter, annealing, sampling"),
+    ],
+)
+def test_detection_says_what_was_run(n, options, stages):
+    sent = frames("qpsk", n, n, 30.0, count=1)
+    found = mimo.detect(sent.H, sent.y, sent.noise, seed=0, **options)
+    assert found.method == stages
+    assert f"({stages}; {found.status.value})" in str(found)
+
+
 def test_one_frame_or_many():
     sent = frames("16qam", 4, 4, 20.0, count=3)
     many = mimo.detect(sent.H, sent.y, sent.noise, "16qam", seed=0)
@@ -138,7 +164,7 @@ def test_soft_answers_are_posterior_probabilities():
 @pytest.mark.parametrize("loss", ["l1", "huber", dcra.losses.Huber(0.5)])
 def test_impulsive_noise_wants_another_loss(loss):
     sent = frames("qpsk", 16, 12, 8.0, count=20, impulsive=True)
-    truth = np.moveaxis(CONSTELLATIONS["qpsk"].bits(sent.levels), 0, 1)
+    truth = sent.bits
     robust = mimo.detect(sent.H, sent.y, sent.noise, loss=loss, seed=0)
     plain = mimo.detect(sent.H, sent.y, sent.noise, seed=0)
     assert np.mean(robust.bits != truth) < 0.7 * np.mean(plain.bits != truth)

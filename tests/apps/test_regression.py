@@ -413,7 +413,7 @@ def test_example_runs(tmp_path, capsys):
     main = runpy.run_path(str(EXAMPLE))["main"]
     main(["--seeds", "2", "--levels", "0", "0.3", "--picture", str(picture)])
     rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
-    first = next(row for row in rows if row[0] == "dcra, l1")
+    first = next(row for row in rows if row[0] == "auto, l1")
     shares = [float(cell.split(" +- ")[0]) for cell in first[1:] if "+-" in cell]
     assert shares[0] == 1.0
     assert shares[1] > 0.9

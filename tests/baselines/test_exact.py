@@ -17,7 +17,7 @@ from scipy import sparse
 
 import dcra
 from dcra.baselines.cpsat import WholeModel
-from dcra.baselines.delegate import Answer, Exact, Order
+from dcra.baselines.delegate import Exact, Order, SolverAnswer
 from dcra.baselines.gurobi import Gurobi
 from dcra.baselines.lp_rounding import rounded
 from dcra.exact.mixed_model import mixed_model
@@ -176,7 +176,7 @@ class Scripted(Exact):
         if self.act:
             self.act()
         stopped.wait(60 if self.stoppable else 5)
-        return Answer(np.ones((1, model.n)), -1e9, None)
+        return SolverAnswer(np.ones((1, model.n)), -1e9, None)
 
 
 def test_a_callback_stops_a_solver():
@@ -229,7 +229,7 @@ def test_errors_of_a_solver_are_raised():
 def test_a_proof_that_the_judge_does_not_see_does_not_count():
     class Boastful(Scripted):
         def solve(self, model, order):
-            return Answer(np.ones((1, model.n)), -1e9, Status.OPTIMAL)
+            return SolverAnswer(np.ones((1, model.n)), -1e9, Status.OPTIMAL)
 
     assert dcra.solve(problem_of(), method=Boastful()).status == "converged"
 
@@ -237,7 +237,7 @@ def test_a_proof_that_the_judge_does_not_see_does_not_count():
 def test_a_solver_without_a_point_is_not_given_ours():
     class Empty(Scripted):
         def solve(self, model, order):
-            return Answer(np.empty((0, model.n)))
+            return SolverAnswer(np.empty((0, model.n)))
 
     result = dcra.solve(problem_of(), method=Empty())
     assert result.n_starts == 0

@@ -9,12 +9,12 @@ import pytest
 from dcra.bench import bcs, bcs_paper
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.bcs_report import sections, threshold_curves, wilson
-from dcra.bench.registry import benchmark
-from dcra.bench.sections import Figure, Table
+from dcra.bench.registry import find_benchmark
+from dcra.bench.sections import Figure, ReportTable
 
 
 def test_cases():
-    study = benchmark("bcs")
+    study = find_benchmark("bcs")
     cases = list(study.cases(Choice()))
     assert len({case.key for case in cases}) == len(cases)
     assert sum(case.budget or 0 for case in cases) < 90
@@ -31,7 +31,7 @@ def test_a_name_says_all():
 
 def test_rows_and_report(monkeypatch):
     monkeypatch.setattr(bcs, "N", 60)
-    study = benchmark("bcs")
+    study = find_benchmark("bcs")
     choice = Choice(methods=["recover", "amp", "flip"], budget=0.02)
     cases = [case for case in study.cases(choice) if "alpha0.6" in case.instance][::6]
     rows = [{**study.run(case), "method": case.method} for case in cases]
@@ -41,7 +41,7 @@ def test_rows_and_report(monkeypatch):
         assert row["fun"] >= 0
         assert row["noise"] > 0 or row["truth"] == pytest.approx(0.05 * round(row["truth"] / 0.05))
     found = study.report(rows)
-    tables = {section.title: section for section in found if isinstance(section, Table)}
+    tables = {section.title: section for section in found if isinstance(section, ReportTable)}
     objective = tables["Table 2, mu = 0: mean objective"]
     names = [row[0] for row in objective.rows]
     assert {"truth", "coin", "paper: dcra", "recover"} <= set(names)
@@ -54,7 +54,7 @@ def test_rows_and_report(monkeypatch):
 def test_methods_that_are_not_there_are_skipped(monkeypatch):
     monkeypatch.setattr(bcs, "METHODS", {})
     with pytest.raises(Skip, match="'gurobi' is not part of this installation"):
-        benchmark("bcs").run(Case(bcs.Setting(0, 0.5, 0.5, 0.0, 0).name, "gurobi", budget=0.1))
+        find_benchmark("bcs").run(Case(bcs.Setting(0, 0.5, 0.5, 0.0, 0).name, "gurobi", budget=0.1))
 
 
 def test_printed_numbers():

@@ -9,12 +9,12 @@ from scipy.optimize import linear_sum_assignment
 import dcra
 from dcra.bench.base import Case, Choice
 from dcra.bench.constrained import SECONDS, assignment, problem_of
-from dcra.bench.registry import benchmark
+from dcra.bench.registry import find_benchmark
 
 
 @pytest.fixture
 def bench():
-    return benchmark("constrained")
+    return find_benchmark("constrained")
 
 
 def test_cases_are_instances_times_methods(bench):

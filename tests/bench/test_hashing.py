@@ -9,8 +9,8 @@ import pytest
 
 from dcra.bench import hashing as bench
 from dcra.bench.base import Case, Choice, Skip
-from dcra.bench.registry import benchmark
-from dcra.bench.sections import Figure, Table
+from dcra.bench.registry import find_benchmark
+from dcra.bench.sections import Figure, ReportTable
 from dcra.datasets import Dataset
 
 
@@ -23,9 +23,9 @@ def toy(monkeypatch):
 
 
 def test_rows_and_report(toy):
-    study = benchmark("hashing")
+    study = find_benchmark("hashing")
     rows = []
-    for method in ("dcra", "paper", "fsdh", "sdh", "codewords", "itq", "lsh"):
+    for method in ("supervised-auto", "paper-auto", "fsdh", "sdh", "codewords", "itq", "lsh"):
         for seed in (0, 1):
             case = Case("mirflickr25k-16-all", method, seed)
             row = study.run(case) | {"instance": case.instance, "method": method, "seed": seed}
@@ -33,7 +33,7 @@ def test_rows_and_report(toy):
             assert 0 < row["map_hash"] <= 1
             rows.append(row)
     parts = study.report(rows)
-    verdicts, table = (part for part in parts if isinstance(part, Table))
+    verdicts, table = (part for part in parts if isinstance(part, ReportTable))
     assert [line[:3] for line in verdicts.rows] == [["mirflickr25k", 16, c] for c in ("hash", "learned")]
     assert {line[-1] for line in verdicts.rows} <= {"yes", "no"}
     assert len(table.rows) == 7
@@ -44,17 +44,36 @@ def test_rows_and_report(toy):
 
 
 def test_cases_follow_the_choice():
-    study = benchmark("hashing")
+    study = find_benchmark("hashing")
     small = list(study.cases(Choice()))
     full = list(study.cases(Choice(preset="full")))
     assert len(small) < 60 < len(full)
+    assert {c.method for c in small} >= {"supervised-auto", "paper-auto"}
+    assert {c.method for c in full} - {c.method for c in small} == {
+        "itq",
+        *(f"paper-{solver}" for solver in bench.X_SOLVERS),
+    }
     assert len({case.key for case in full}) == len(full)
     some = list(study.cases(Choice(sizes=["mnist"], methods=["fsdh"], instances=2)))
     assert [(c.instance, c.seed) for c in some][:2] == [("mnist-16-10000", 0), ("mnist-16-10000", 1)]
 
 
+@pytest.mark.parametrize(
+    ("method", "solver", "target"),
+    [
+        ("supervised-auto", "auto", "relevance"),
+        ("paper-auto", "auto", "labels"),
+        ("paper-dcra", "dcra", "labels"),
+        ("paper-mpec-epm", "mpec-epm", "labels"),
+    ],
+)
+def test_names_end_with_the_method_of_the_x_step(method, solver, target):
+    model = bench._model(method, 16, "linear", 0)
+    assert (model.solver, model.target) == (solver, target)
+
+
 def test_what_is_missing_is_skipped(toy, monkeypatch, tmp_path):
-    study = benchmark("hashing")
+    study = find_benchmark("hashing")
     monkeypatch.setattr(bench, "_warm_up", lambda method: None)
     with pytest.raises(Skip, match="no method 'nothing'"):
         study.run(Case("mirflickr25k-16-all", "paper-nothing"))

@@ -9,14 +9,14 @@ import pytest
 
 from dcra.bench import marketsplit
 from dcra.bench.base import Case, Choice, Skip
-from dcra.bench.registry import benchmark
+from dcra.bench.registry import find_benchmark
 from dcra.io.marketsplit import read
 
 
 @pytest.fixture
 def study(monkeypatch, tmp_path):
     monkeypatch.setenv("DCRA_DATA", str(tmp_path))
-    return benchmark("marketsplit")
+    return find_benchmark("marketsplit")
 
 
 def test_cases_name_instances_that_can_be_made_again(study):

@@ -8,8 +8,8 @@ import pytest
 
 from dcra.bench.base import Choice, Skip
 from dcra.bench.mimo import Mimo, bayes_floor, instance, matched_filter_bound
-from dcra.bench.registry import benchmark
-from dcra.bench.sections import Table
+from dcra.bench.registry import find_benchmark
+from dcra.bench.sections import ReportTable
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_bound_and_floor(db, bound, floor):
 
 
 def rows_of(name, choice):
-    study = benchmark(name)
+    study = find_benchmark(name)
     rows = []
     for case in study.cases(choice):
         try:
@@ -48,12 +48,13 @@ def test_mimo(monkeypatch):
     exact = {row["instance"]: row["fun"] for row in rows if row["method"] == "sphere"}
     for row in rows:
         assert row["fun"] >= exact[row["instance"]] - 1e-9
-        if row["method"] == "dcra":
+        if row["method"] == "detect":
             assert row["fun"] == pytest.approx(exact[row["instance"]])
+            assert "sphere" in row["stages"]
     text, figure, table = study.report(rows)
     assert len(figure.panels) == 1
     assert len(table.rows) == len(rows)
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     assert (instance("corr-4-8dB-0").y == instance("corr-4-8dB-0").y).all()
     assert text.paragraphs
 
@@ -76,13 +77,15 @@ def test_mimo_says_where_it_loses():
             "wall": 1.0,
         }
 
-    steady = gathered([row("dcra", [2, 3] * 50), row("ep", [1, 2] * 50), row("mmse", [1, 2] * 49 + [1, 30])])
+    steady = gathered(
+        [row("detect", [2, 3] * 50), row("ep", [1, 2] * 50), row("mmse", [1, 2] * 49 + [1, 30])]
+    )
     best = steady["corr-32", 8, "ep"]
-    assert behind(steady["corr-32", 8, "dcra"], best) == pytest.approx(100)
+    assert behind(steady["corr-32", 8, "detect"], best) == pytest.approx(100)
     assert behind(steady["corr-32", 8, "mmse"], best) == pytest.approx(1, rel=0.01)
     assert behind(best, best) == 0
-    assert [lost[:3] for lost in lost_cells(steady)] == [("corr-32", 8, "dcra")]
-    assert lost_cells(gathered([row("dcra", [1, 2]), row("ep", [1, 2])])) == []
+    assert [lost[:3] for lost in lost_cells(steady)] == [("corr-32", 8, "detect")]
+    assert lost_cells(gathered([row("detect", [1, 2]), row("ep", [1, 2])])) == []
     assert best.rate == (pytest.approx(1.5 / 64), pytest.approx(5 / 6400))
 
 
@@ -92,10 +95,10 @@ def test_maxsat(monkeypatch):
     original = maxsat.partial_3sat
     monkeypatch.setattr(maxsat, "partial_3sat", lambda n, ratio, seed: original(14, 3.0, seed))
     study, rows = rows_of(
-        "maxsat", Choice(sizes=["partial-3sat"], methods=["dcra", "milp", "cp-sat"], budget=8.0)
+        "maxsat", Choice(sizes=["partial-3sat"], methods=["auto", "milp", "cp-sat"], budget=8.0)
     )
     assert {row["fun"] for row in rows if row["violated"] == 0} == {rows[0]["fun"]}
     words, shares, *_, table = study.report(rows)
     assert len(table.rows) == len(rows)
-    assert {row[-1] for row in shares.rows if row[1] == "dcra"} == {1.0}
+    assert {row[-1] for row in shares.rows if row[1] == "auto"} == {1.0}
     assert words.title == "Max-SAT"

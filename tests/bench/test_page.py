@@ -14,7 +14,7 @@ import pytest
 from dcra.bench.html import page
 from dcra.bench.report import Report
 from dcra.bench.rows import line_of
-from dcra.bench.sections import Table, Text
+from dcra.bench.sections import ReportTable, Text
 
 from .test_report import FIGURE
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
     BROWSER is None or find_spec("playwright") is None, reason="needs Chromium and playwright"
 )
 
-TABLE = Table(
+TABLE = ReportTable(
     "Numbers",
     ["name", "size", "value"],
     [["b", 10, 0.123456789], ["a", 9, None], ["c", 100, 2.5]],
@@ -33,8 +33,8 @@ TABLE = Table(
     best_from=1,
 )
 TABS = [
-    Table("One", ["k"], [["v"]], group="Both", tab="Short"),
-    Table("The other", ["k"], [["w"]], group="Both"),
+    ReportTable("One", ["k"], [["v"]], group="Both", tab="Short"),
+    ReportTable("The other", ["k"], [["w"]], group="Both"),
 ]
 ROWS = [{"instance": "i", "method": "m", "seed": 0, "fun": 1.5}]
 

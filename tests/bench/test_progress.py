@@ -38,7 +38,7 @@ def test_weights_are_expected_seconds():
 
 
 def test_the_environment_is_plain():
-    found = environment.environment(threads=3, jobs=2)
+    found = environment.describe_environment(threads=3, jobs=2)
     assert (found["threads"], found["jobs"]) == (3, 2)
     assert all(isinstance(value, str | int | None) for value in found.values())
 

@@ -12,13 +12,13 @@ from dcra.bench.maxcut import GRAPHS
 from dcra.bench.quadratic_exact import _over_bits
 from dcra.bench.quadratic_report import said_of_lists, set_of, with_gaps
 from dcra.bench.quadratic_targets import seconds_to
-from dcra.bench.registry import benchmark
-from dcra.bench.sections import Figure, Table, Text
+from dcra.bench.registry import find_benchmark
+from dcra.bench.sections import Figure, ReportTable, Text
 
 
 @pytest.mark.parametrize("name", ["maxcut", "qubo", "qap"])
 def test_cases_are_named_and_differ(name):
-    study = benchmark(name)
+    study = find_benchmark(name)
     cases = list(study.cases(Choice()))
     assert cases
     assert len({case.key for case in cases}) == len(cases)
@@ -47,13 +47,13 @@ def rows_of(study, cases):
     ],
 )
 def test_rows_add_up_to_a_report(name, instance, methods):
-    study = benchmark(name)
+    study = find_benchmark(name)
     seconds = 1.0  # hundreds of times what auto needs
     rows = rows_of(study, [Case(instance, method, 0, seconds) for method in methods])
     best = min(row["fun"] for row in rows)
     assert rows[0]["fun"] == best
     sections = study.report(rows)
-    tables = {section.title: section for section in sections if isinstance(section, Table)}
+    tables = {section.title: section for section in sections if isinstance(section, ReportTable)}
     assert isinstance(sections[0], Text)
     assert sum(isinstance(section, Figure) for section in sections) == 3
     assert tables["Mean gap in per cent"].rows[0][1:] == ["auto", 1, 0.0]
@@ -122,7 +122,7 @@ def test_graphs_are_simple(kind):
 
 @pytest.mark.parametrize(("name", "instance"), [("maxcut", "torus-24-0"), ("qubo", "random-24-100-0")])
 def test_rivals_see_the_same_objective(name, instance):
-    problem = benchmark(name).problem(instance)
+    problem = find_benchmark(name).problem(instance)
     linear, row, col, value = _over_bits(problem)
     bits = np.random.default_rng(0).integers(0, 2, (4, problem.n)).astype(float)
     points = bits if problem.domain == "binary" else 2 * bits - 1
@@ -134,5 +134,5 @@ def test_rivals_see_the_same_objective(name, instance):
 def test_absent_data_is_a_reason_to_skip(monkeypatch):
     monkeypatch.delenv("DCRA_DATA", raising=False)
     with pytest.raises(Skip, match="is not below DCRA_DATA"):
-        benchmark("maxcut").run(Case("gset/G1.txt", "auto", 0, 0.1))
-    assert benchmark("maxcut").instances("gset") == []
+        find_benchmark("maxcut").run(Case("gset/G1.txt", "auto", 0, 0.1))
+    assert find_benchmark("maxcut").instances("gset") == []

@@ -17,7 +17,7 @@ from dcra.bench.figures import draw_all
 from dcra.bench.html import page
 from dcra.bench.report import Report, make_report
 from dcra.bench.runner import run
-from dcra.bench.sections import Figure, Heat, Panel, Series, Table
+from dcra.bench.sections import Figure, Heat, Panel, ReportTable, Series
 from dcra.cli import run as command
 
 SERIES = [
@@ -60,7 +60,7 @@ def data_of(text: str) -> Any:
 def test_a_report_says_what_was_not_run_and_where(folder):
     made = make_report(folder)
     values, missing, where = made.sections
-    assert isinstance(values, Table)
+    assert isinstance(values, ReportTable)
     assert len(values.rows) == 4
     assert missing.rows == [
         ["raises", "failed", 4, "ZeroDivisionError: no such luck"],

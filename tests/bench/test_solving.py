@@ -7,7 +7,7 @@ import pytest
 
 import dcra
 from dcra.bench.base import Skip
-from dcra.bench.solving import is_unavailable, judged, outcome, thinned, timed, warm
+from dcra.bench.solving import is_unavailable, judged, summarise_solve, thinned, timed, warm
 from dcra.engines import Sweep
 
 
@@ -67,7 +67,7 @@ def test_the_judge_rejects_points_outside_the_domain():
 def test_an_outcome_is_judged_again():
     problem = small()
     solved = timed(problem, "enumerate", seed=0)
-    row = outcome(problem, solved)
+    row = summarise_solve(problem, solved)
     assert row["fun"] == problem.objective(solved.result.x)
     assert row["bound"] == pytest.approx(row["fun"])
     assert row["ended"] == "optimal"

@@ -10,7 +10,7 @@ import pytest
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.gaussian import instance
 from dcra.bench.paper import PAPER
-from dcra.bench.sections import Figure, Section, Table, Text
+from dcra.bench.sections import Figure, ReportTable, Section, Text
 from dcra.bench.table1 import FOREVER, Table1
 from dcra.bench.table1_report import sections
 
@@ -48,7 +48,7 @@ def titled(parts: list[Section], title: str) -> Any:
     return next(part for part in parts if part.title.startswith(title))
 
 
-def line(table: Table, index: int = 0) -> dict[str, Any]:
+def line(table: ReportTable, index: int = 0) -> dict[str, Any]:
     return dict(zip(table.columns, table.rows[index], strict=True))
 
 

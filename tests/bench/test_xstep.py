@@ -9,8 +9,8 @@ import pytest
 
 from dcra.bench import xstep
 from dcra.bench.base import Case, Choice, Skip
-from dcra.bench.registry import benchmark
-from dcra.bench.sections import Table
+from dcra.bench.registry import find_benchmark
+from dcra.bench.sections import ReportTable
 
 
 @pytest.fixture
@@ -31,12 +31,12 @@ def rows_of(study, *cases):
 
 
 def test_rows_and_report(toy):
-    study = benchmark("xstep")
+    study = find_benchmark("xstep")
     rows = rows_of(study, *(Case("features-10-200", m) for m in ("auto", "flip", "enumerate")))
     rows += rows_of(study, *(Case("classes-16-200", m) for m in ("auto", "flip x4")))
     assert [row["solved"] for row in rows] == [200, 100, 100, 10, 10]
     assert rows[0]["shown"] == pytest.approx(rows[2]["shown"], rel=1e-3)
-    tables = [part for part in study.report(rows) if isinstance(part, Table)]
+    tables = [part for part in study.report(rows) if isinstance(part, ReportTable)]
     assert [len(table.rows) for table in tables] == [3, 2]
     seconds = {line[0]: line[4] for line in tables[0].rows}
     assert seconds["flip"] == pytest.approx(2 * rows[1]["cpu"])
@@ -44,7 +44,7 @@ def test_rows_and_report(toy):
 
 
 def test_cases_follow_the_choice():
-    study = benchmark("xstep")
+    study = find_benchmark("xstep")
     full = list(study.cases(Choice(preset="full")))
     assert len({case.key for case in full}) == len(full)
     assert {case.instance for case in full} == {f"{size}-59000" for size in study.sizes}
@@ -57,4 +57,4 @@ def test_missing_data_is_skipped(monkeypatch, tmp_path):
     monkeypatch.setenv("DCRA_DATA", str(tmp_path))
     xstep._features.cache_clear()
     with pytest.raises(Skip, match="cifar10"):
-        benchmark("xstep").run(Case("features-32-100", "auto"))
+        find_benchmark("xstep").run(Case("features-32-100", "auto"))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
-from dcra.bench.sections import Section, Table
+from dcra.bench.sections import ReportTable, Section
 
 NAME = "toy"
 PATH = f"{__name__}:Toy"
@@ -45,7 +45,7 @@ class Toy(Benchmark):
         return {"size": case.instance.partition("-")[0], "fun": value(case), "wall": 0.5, "cpu": 0.25}
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
-        return [Table("Values", ["instance", "fun"], [[row["instance"], row["fun"]] for row in rows])]
+        return [ReportTable("Values", ["instance", "fun"], [[row["instance"], row["fun"]] for row in rows])]
 
     def _good(self) -> None:
         pass

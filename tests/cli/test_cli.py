@@ -19,7 +19,7 @@ from dcra import api
 from dcra.cli import run
 from dcra.cli.errors import bad_input
 from dcra.cli.outputs import WRITERS
-from dcra.cli.warmup import COUPLED, LARGE, ROWS, applications, matrix
+from dcra.cli.warmup import LARGE, QUADRATIC, ROWS, applications, matrix
 from dcra.compiled.form import compile_problem
 from dcra.methods import METHODS
 
@@ -270,9 +270,9 @@ def test_warmup_tries_everything(capsys, monkeypatch):
         tried.append((type(A).__name__, method))
 
     def solve(problem: Any, *, method: str, **options: Any) -> None:
-        coupled.append((type(problem.quadratic.operator).__name__, bool(problem.terms), method))
+        quadratic.append((type(problem.quadratic.operator).__name__, bool(problem.terms), method))
 
-    coupled: list[Any] = []
+    quadratic: list[Any] = []
     monkeypatch.setattr(api, "minimize", minimize)
     monkeypatch.setattr(api, "minimize_batch", minimize)
     apps = {name: lambda name=name: tried.append(("apps", name)) for name in applications()}
@@ -288,7 +288,7 @@ def test_warmup_tries_everything(capsys, monkeypatch):
     last = [("apps", name) for name in ("maxsat", "equations", "mimo", "mimo, large")]
     assert tried == [*alone[0], "assignment", *alone[1], "assignment", *last]
     for kind in ("DenseMatrix", "SparseMatrix"):
-        assert {(kind, losses, name) for losses in (True, False) for name in COUPLED} <= set(coupled)
+        assert {(kind, losses, name) for losses in (True, False) for name in QUADRATIC} <= set(quadratic)
     assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
 
 

@@ -136,9 +136,9 @@ def test_a_search_that_finds_no_feasible_point_says_so(rng):
 def test_the_result_has_one_weight_for_each_row(rng):
     A, b = rng.standard_normal((20, 30)), rng.standard_normal(20)
     result = dcra.minimize(A, b, constraints=[dcra.exactly(3), dcra.at_most(2, [0, 1, 2])], starts=2, seed=0)
-    assert result.weights.shape == (2,)
-    assert np.all(result.weights > 0)
-    assert dcra.minimize(A, b, starts=1, seed=0).weights is None
+    assert result.penalty_weights.shape == (2,)
+    assert np.all(result.penalty_weights > 0)
+    assert dcra.minimize(A, b, starts=1, seed=0).penalty_weights is None
 
 
 @domains

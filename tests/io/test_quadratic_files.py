@@ -203,6 +203,18 @@ def test_bad_market_splits(tmp_path, text, match):
         io.read(saved(tmp_path, "a.dat", text), "marketsplit")
 
 
+def test_matrices_by_a_plain_name(tmp_path):
+    path = saved(tmp_path, "nug3.dat", QAP)
+    for one, two in zip(qaplib.read_matrices(str(path)), qaplib.read_matrices(path), strict=True):
+        np.testing.assert_array_equal(one, two)
+    with pytest.raises(ValueError, match=r"nug4\.dat: no such file; did you mean nug3\.dat\?"):
+        qaplib.read_matrices(str(tmp_path / "nug4.dat"))
+    with pytest.raises(ValueError, match="is a directory"):
+        qaplib.read_matrices(str(tmp_path))
+    with pytest.raises(ValueError, match=r"bad\.dat: line 1 promises two matrices of size 3"):
+        qaplib.read_matrices(str(saved(tmp_path, "bad.dat", "3\n1 2 3\n")))
+
+
 def test_a_broken_solution(tmp_path):
     with pytest.raises(ValueError, match=r"a permutation of 1..3 is expected"):
         qaplib.read_solution(saved(tmp_path, "a.sln", "3 10\n1 1 2\n"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -32,7 +32,10 @@ GROWTH = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """permutation[i] is the place of facility i; `cost` its cost; `result` what the search gave."""
+    """permutation[i] is the place of facility i; `cost` its cost; `result` what the search gave.
+
+    `result.method` says what ran: "swaps", or the method of the penalties before it, as in "anneal, swaps".
+    """
 
     permutation: Host
     cost: float
@@ -90,7 +93,9 @@ class AssignmentProblem(Problem):
         n = len(F)
         w = exact_penalty(F, D) if penalty is None else float(penalty)
         linear, constant = np.full(n * n, -4.0 * w), 2.0 * n * w
-        super().__init__(quadratic=_quadratic(F, D, w), linear=linear, constant=constant, domain="binary")
+        super().__init__(
+            quadratic=_build_quadratic(F, D, w), linear=linear, constant=constant, domain="binary"
+        )
 
     @property
     def loops(self) -> str:
@@ -123,7 +128,7 @@ def exact_penalty(F: Host, D: Host) -> float:
     return assignment_cost(F, D, np.arange(len(F))) - least + 1.0
 
 
-def _quadratic(F: Host, D: Host, w: float) -> Any:
+def _build_quadratic(F: Host, D: Host, w: float) -> Any:
     """Q of the assignment: kron(F, D) and the penalties, as a matrix or by products."""
     from scipy import sparse
     from scipy.sparse.linalg import LinearOperator
@@ -166,8 +171,8 @@ def _by_penalties(F: Host, D: Host, method: str | Engine, options: dict[str, Any
     rounds = 7
     while True:
         share = None if limit is None else limit / (rounds + 2)
-        result = solve(qap_problem(F, D, weight), method=method, time_limit=share, **options)
-        X = to_numpy(result.x).reshape(F.shape)
+        penalised = solve(qap_problem(F, D, weight), method=method, time_limit=share, **options)
+        X = to_numpy(penalised.x).reshape(F.shape)
         if (np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1)) or weight >= most:
             break
         weight = min(GROWTH * weight, most)
@@ -180,7 +185,8 @@ def _by_penalties(F: Host, D: Host, method: str | Engine, options: dict[str, Any
     problem = AssignmentProblem(F, D)
     result = solve(problem, method=SwapTabu(), x0=start.ravel(), time_limit=share, starts=starts, **keep)
     p = repaired(to_numpy(result.x).reshape(F.shape))
-    return Assignment(p, assignment_cost(F, D, p), result)
+    named = replace(result, method=f"{penalised.method}, {result.method}")
+    return Assignment(p, assignment_cost(F, D, p), named)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra._array import Host
-from dcra.baselines.delegate import Answer, Exact, Order
+from dcra.baselines.delegate import Exact, Order, SolverAnswer
 from dcra.exact.mixed_model import MixedModel
 from dcra.result import Status
 
@@ -32,7 +32,7 @@ class CpSat(Exact):
     def allowance(self, model: MixedModel) -> float:
         return WholeModel(model).allowance
 
-    def solve(self, model: MixedModel, order: Order) -> Answer:
+    def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
         cp_model = self.load()
         whole = WholeModel(model)
         program = cp_model.CpModel()
@@ -51,7 +51,7 @@ class CpSat(Exact):
         status = solver.solve(program, _listener(cp_model, v[: model.n], order))
         found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
         points = np.array([[solver.value(u) for u in v[: model.n]]]) if found else np.empty((0, model.n))
-        return Answer(
+        return SolverAnswer(
             points,
             solver.best_objective_bound / whole.cost_scale if found else -np.inf,
             Status.OPTIMAL if status == cp_model.OPTIMAL else None,
@@ -141,8 +141,8 @@ def _whole(side: float) -> int:
 
 
 def _listener(cp_model: Any, u: list[Any], order: Order) -> Any:
-    class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+    class CpSatListener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         def on_solution_callback(self) -> None:
             order.found(np.array([self.value(variable) for variable in u]))
 
-    return Listener()
+    return CpSatListener()

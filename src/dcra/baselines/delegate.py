@@ -1,7 +1,7 @@
 """Solvers that prove what they find, run in a thread of their own so that limits, callbacks and Ctrl-C work.
 
-The solver reports incumbents and bounds through an `Order`; a `Session` hands them on as news, which the
-driver judges in float64, and the search ends when the solver does.
+The solver reports incumbents and bounds through an `Order`; a `SolverSession` hands them on as news, which
+the driver judges in float64, and the search ends when the solver does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RELATIVE = 1e-9
 """Share of the objective that rounding inside a solver may cost a bound, besides its tolerances."""
 
 
-class Answer(NamedTuple):
+class SolverAnswer(NamedTuple):
     """What a solver has found: points u in {0,1} (k, n), a lower bound in the model's units, why it ended.
 
     `status` is None where it still runs, or ended for lack of time.
@@ -59,7 +59,7 @@ class Order:
     seed: int
     starts: int | None
     points: Host | None  # u in {0,1} (k, n) to begin with
-    news: SimpleQueue[Answer] = field(default_factory=SimpleQueue)
+    news: SimpleQueue[SolverAnswer] = field(default_factory=SimpleQueue)
     stopping: bool = False
     _stop: Callable[[], None] | None = None
 
@@ -70,11 +70,11 @@ class Order:
 
     def found(self, u: Host) -> None:
         """Report an incumbent."""
-        self.news.put(Answer(_binary(u)))
+        self.news.put(SolverAnswer(_binary(u)))
 
     def bounded(self, value: float) -> None:
         """Report a lower bound."""
-        self.news.put(Answer(np.empty((0, 0)), value))
+        self.news.put(SolverAnswer(np.empty((0, 0)), value))
 
     def on_stop(self, stop: Callable[[], None]) -> None:
         """Say how to stop the solver from another thread."""
@@ -109,7 +109,7 @@ class Exact(Engine):
             raise SolverUnavailable(missing(f"method {self.name!r}", name, self.name, error)) from error
 
     @abstractmethod
-    def solve(self, model: MixedModel, order: Order) -> Answer:
+    def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
         """Minimise the model within the limits of the order."""
 
     def allowance(self, model: MixedModel) -> float:
@@ -138,13 +138,12 @@ class Delegate(Plan):
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         """The solver's last word ends the search."""
-        assert isinstance(outcome.state, Session)
+        assert isinstance(outcome.state, SolverSession)
         answer, bound, slack = outcome.state.last_word()
         search.bound(rounded_up(search.compiled.problem, bound))
         claimed = answer.status
-        if claimed is Status.OPTIMAL and not search.fun - search.lower_bound <= slack + RELATIVE * abs(
-            search.fun
-        ):
+        slack += 4 * RELATIVE * abs(search.fun)
+        if claimed is Status.OPTIMAL and not search.fun - search.lower_bound <= slack:
             claimed = Status.CONVERGED  # the judged objective must agree with the solver's own
         ran_out = Status.CONVERGED if search.limits.time_limit is None else Status.TIME_LIMIT
         search.stop(claimed or ran_out)
@@ -163,17 +162,17 @@ class SolverTask(Task):
             starts=search.limits.starts,
             points=None if points is None else (points + 1) / 2,
         )
-        return Session(self.engine, search.compiled, order)
+        return SolverSession(self.engine, search.compiled, order)
 
 
-class Session(State):
+class SolverSession(State):
     """One run of a solver in a thread of its own."""
 
     def __init__(self, solver: Exact, compiled: Compiled, order: Order) -> None:
         self.solver, self.order = solver, order
         self.model = mixed_model(compiled.problem)
         self.nothing = np.empty((0, compiled.n))
-        self.answer = Answer(self.nothing)
+        self.answer = SolverAnswer(self.nothing)
         self.error: Exception | None = None
         self.ended = threading.Event()
         if order.seconds <= 0:
@@ -200,7 +199,7 @@ class Session(State):
                 found.append(self._news(self.order.news.get_nowait()))
         return found
 
-    def _news(self, answer: Answer) -> News:
+    def _news(self, answer: SolverAnswer) -> News:
         """Points as spins, and the bound in units of F, less what the solver's tolerances may have cost."""
         spins = np.where(_binary(answer.points) > 0, 1.0, -1.0) if len(answer.points) else self.nothing
         bound = self.model.unit * answer.bound + self.model.offset
@@ -210,7 +209,7 @@ class Session(State):
     def _allowance(self) -> float:
         return self.solver.allowance(self.model)
 
-    def last_word(self) -> tuple[Answer, float, float]:
+    def last_word(self) -> tuple[SolverAnswer, float, float]:
         """What the solver said at its end, the bound in units of F, and by how much a proof may be off."""
         return self.answer, self._news(self.answer).lower_bound, 4 * self._allowance
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra.baselines.delegate import Answer, Exact, Order
+from dcra.baselines.delegate import Exact, Order, SolverAnswer
 from dcra.exact.mixed_model import MixedModel
 from dcra.messages import SolverUnavailable
 from dcra.result import Status
@@ -28,7 +28,7 @@ class Gurobi(Exact):
     package: ClassVar[str] = "gurobipy"
     needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns", "piecewise quadratic"})
 
-    def solve(self, model: MixedModel, order: Order) -> Answer:
+    def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
         grb = self.load()
         try:
             with grb.Env(params={"OutputFlag": 0}) as env, grb.Model(env=env) as program:
@@ -42,7 +42,7 @@ class Gurobi(Exact):
             ) from error
 
 
-def _optimize(grb: Any, program: Any, model: MixedModel, order: Order) -> Answer:
+def _optimize(grb: Any, program: Any, model: MixedModel, order: Order) -> SolverAnswer:
     v = _write(grb, program, model)
     program.Params.MIPGap = 0.0
     program.Params.Threads = order.threads
@@ -58,7 +58,7 @@ def _optimize(grb: Any, program: Any, model: MixedModel, order: Order) -> Answer
     program.optimize(_listener(grb, v, model.n, order))
     points = v.X[None, : model.n] if program.SolCount else np.empty((0, model.n))
     bound = program.ObjBound if abs(program.ObjBound) < INFINITE else -np.inf
-    return Answer(points, bound, _status(grb, program.Status, order), int(program.NodeCount))
+    return SolverAnswer(points, bound, _status(grb, program.Status, order), int(program.NodeCount))
 
 
 def _status(grb: Any, status: int, order: Order) -> Status | None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dcra._array import Host
-from dcra.baselines.delegate import Answer, Exact, Order
+from dcra.baselines.delegate import Exact, Order, SolverAnswer
 from dcra.baselines.milp import highs
 from dcra.exact.mixed_model import MixedModel
 from dcra.result import Status
@@ -32,13 +32,15 @@ class LpRounding(Exact):
     name: ClassVar[str] = "lp-rounding"
     package: ClassVar[str] = "scipy.optimize"
 
-    def solve(self, model: MixedModel, order: Order) -> Answer:
+    def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
         outcome = highs(model, 0 * model.integrality, order.seconds)
         if outcome.x is None:
-            return Answer(np.empty((0, model.n)))
+            return SolverAnswer(np.empty((0, model.n)))
         points = rounded(outcome.x[: model.n], order.seed, order.starts or self.roundings)
         solved = outcome.status == 0
-        return Answer(points, float(outcome.fun) if solved else -inf, Status.CONVERGED if solved else None)
+        return SolverAnswer(
+            points, float(outcome.fun) if solved else -inf, Status.CONVERGED if solved else None
+        )
 
 
 def rounded(u: Host, seed: int, count: int) -> Host:

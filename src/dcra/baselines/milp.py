@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra._array import Host
-from dcra.baselines.delegate import Answer, Exact, Order
+from dcra.baselines.delegate import Exact, Order, SolverAnswer
 from dcra.exact.mixed_model import MixedModel
 from dcra.result import Status
 
@@ -25,12 +25,14 @@ class Milp(Exact):
     name: ClassVar[str] = "milp"
     package: ClassVar[str] = "scipy.optimize"
 
-    def solve(self, model: MixedModel, order: Order) -> Answer:
+    def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
         outcome = highs(model, model.integrality, order.seconds)
         points = np.empty((0, model.n)) if outcome.x is None else outcome.x[None, : model.n]
         bound = outcome.mip_dual_bound
         status = {0: Status.OPTIMAL, 2: Status.INFEASIBLE}.get(outcome.status)
-        return Answer(points, -inf if bound is None else float(bound), status, outcome.mip_node_count or 0)
+        return SolverAnswer(
+            points, -inf if bound is None else float(bound), status, outcome.mip_node_count or 0
+        )
 
 
 def highs(model: MixedModel, integrality: Host, seconds: float) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra.baselines.delegate import Answer, Exact, Order
+from dcra.baselines.delegate import Exact, Order, SolverAnswer
 from dcra.exact.mixed_model import MixedModel
 from dcra.result import Status
 
@@ -22,7 +22,7 @@ class Scip(Exact):
     name: ClassVar[str] = "scip"
     package: ClassVar[str] = "pyscipopt"
 
-    def solve(self, model: MixedModel, order: Order) -> Answer:
+    def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
         scip = self.load()
         program = scip.Model()
         program.hideOutput()
@@ -36,12 +36,12 @@ class Scip(Exact):
             program.setParam("limits/time", order.seconds)
         order.on_stop(program.interruptSolve)
         if order.seconds == 0:
-            return Answer(np.empty((0, model.n)))
+            return SolverAnswer(np.empty((0, model.n)))
         program.optimizeNogil()
         best = program.getBestSol() if program.getNSols() else None
         points = [] if best is None else [[program.getSolVal(best, variable) for variable in v[: model.n]]]
         bound = program.getDualbound()
-        return Answer(
+        return SolverAnswer(
             np.array(points).reshape(-1, model.n),
             bound if abs(bound) < INFINITE else -np.inf,
             Status.OPTIMAL if program.getStatus() == "optimal" else None,
@@ -83,7 +83,7 @@ def _suggest(program: Any, v: list[Any], order: Order) -> None:
 def _listen(scip: Any, program: Any, u: list[Any], order: Order) -> None:
     """Pass on incumbents, and the bound that holds with each."""
 
-    class Listener(scip.Eventhdlr):  # type: ignore[misc]
+    class ScipListener(scip.Eventhdlr):  # type: ignore[misc]
         def eventinit(self) -> None:
             self.model.catchEvent(scip.SCIP_EVENTTYPE.BESTSOLFOUND, self)
 
@@ -94,4 +94,4 @@ def _listen(scip: Any, program: Any, u: list[Any], order: Order) -> None:
             best = self.model.getBestSol()
             order.found(np.array([self.model.getSolVal(best, variable) for variable in u]))
 
-    program.includeEventhdlr(Listener(), "incumbents", "passes on every improvement")
+    program.includeEventhdlr(ScipListener(), "incumbents", "passes on every improvement")

@@ -9,7 +9,7 @@ from statistics import fmean
 from dcra.apps.compressed_sensing.thresholds import amp_threshold, lp_threshold
 from dcra.bench import bcs_paper
 from dcra.bench.base import Row
-from dcra.bench.sections import Cell, Figure, Heat, Panel, Section, Series, Table, Text
+from dcra.bench.sections import Cell, Figure, Heat, Panel, ReportTable, Section, Series, Text
 
 Z = 1.96
 
@@ -52,19 +52,19 @@ def _words() -> Text:
     )
 
 
-def _objectives(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> Table:
+def _objectives(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
     return _by_rho(
         f"Table 2, mu = {mu}: mean objective", rows, methods, "fun", bcs_paper.OBJECTIVE.get(mu, {})
     )
 
 
-def _seconds(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> Table:
+def _seconds(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
     return _by_rho(f"Table 2, mu = {mu}: mean seconds", rows, methods, "wall", bcs_paper.SECONDS.get(mu, {}))
 
 
 def _by_rho(
     title: str, rows: Sequence[Row], methods: Sequence[str], key: str, paper: dict[str, tuple[float, ...]]
-) -> Table:
+) -> ReportTable:
     rhos = _values(rows, "rho")
     body: list[list[Cell]] = []
     for method in methods:
@@ -75,10 +75,10 @@ def _by_rho(
     for name, printed in paper.items():
         known: dict[float, float] = dict(zip(bcs_paper.RHO, printed, strict=True))
         body.append([f"paper: {name}", *(known.get(rho) for rho in rhos)])
-    return Table(title, ["rho", *map(str, rhos)], body, "Mean over alpha and instances.")
+    return ReportTable(title, ["rho", *map(str, rhos)], body, "Mean over alpha and instances.")
 
 
-def _accuracy(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> Table:
+def _accuracy(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
     body: list[list[Cell]] = []
     for method in methods:
         own = [row for row in rows if row["method"] == method]
@@ -87,7 +87,9 @@ def _accuracy(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> Table:
         errors = [fmean(row[key] for row in own) for key in ("mse", "hamming")]
         body.append([method, len(own), hits / len(own), low, high, *errors])
     columns = ["method", "instances", "exact recovery", "low", "high", "MSE", "Hamming distance"]
-    return Table(f"Recovery, mu = {mu}", columns, body, "low and high: 95 % interval of the rate (Wilson).")
+    return ReportTable(
+        f"Recovery, mu = {mu}", columns, body, "low and high: 95 % interval of the rate (Wilson)."
+    )
 
 
 def _recovery_maps(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> Figure:
@@ -126,7 +128,7 @@ def _map(
     return Panel(method, "rho", "alpha", curves, Heat(x, y, z, label, span))
 
 
-def _noise(rows: Sequence[Row], methods: Sequence[str]) -> Table:
+def _noise(rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
     body: list[list[Cell]] = []
     for noise in _values(rows, "noise"):
         for method in methods:
@@ -140,7 +142,7 @@ def _noise(rows: Sequence[Row], methods: Sequence[str]) -> Table:
     caption = (
         "Gaussian errors of the given standard deviation, rho = .2, alpha = .6; 95 % intervals (Wilson)."
     )
-    return Table("Noisy measurements", columns, body, caption)
+    return ReportTable("Noisy measurements", columns, body, caption)
 
 
 def _present(rows: Iterable[Row], methods: Sequence[str]) -> list[str]:

@@ -10,8 +10,8 @@ import numpy as np
 from dcra.api import solve
 from dcra.bench.base import Benchmark, Case, Choice, Row
 from dcra.bench.compare import duel, grouped, mean
-from dcra.bench.sections import Section, Table, Text
-from dcra.bench.solving import outcome, timed
+from dcra.bench.sections import ReportTable, Section, Text
+from dcra.bench.solving import summarise_solve, timed
 from dcra.model.constraints import exactly
 from dcra.model.problem import Problem
 from dcra.model.term import Term
@@ -53,7 +53,7 @@ class Constrained(Benchmark):
         problem = problem_of(case.instance)
         options = {"time_limit": case.budget, "seed": case.seed, "n_jobs": self.threads}
         solved = timed(problem, case.method, **options)
-        row = outcome(problem, solved)
+        row = summarise_solve(problem, solved)
         row |= {"feasible": solved.result.feasible, "violation": float(problem.violation(solved.result.x))}
         return row | {"size": size_of(case.instance)}
 
@@ -67,7 +67,7 @@ class Constrained(Benchmark):
         return [Text("Linear constraints", [words]), _means(rows), _duels(rows)]
 
 
-def _means(rows: Sequence[Row]) -> Table:
+def _means(rows: Sequence[Row]) -> ReportTable:
     """Objectives, the share of feasible answers, and the way to the best answer and to the best bound."""
     cells = []
     for size, group in grouped(rows, "size").items():
@@ -79,14 +79,14 @@ def _means(rows: Sequence[Row]) -> Table:
             share = len(fine) / len(own)
             cells.append((size, method, len(own), share, mean(fine, "fun"), worst, mean(own, "wall")))
     columns = ("size", "method", "runs", "feasible", "mean objective", "worst above the best", "seconds")
-    return Table("Answers", columns, cells, "Above the best of all methods, as a share of it.", 4)
+    return ReportTable("Answers", columns, cells, "Above the best of all methods, as a share of it.", 4)
 
 
 def _best(rows: Sequence[Row]) -> float:
     return min((row["fun"] for row in rows if row["feasible"]), default=np.inf)
 
 
-def _duels(rows: Sequence[Row]) -> Table:
+def _duels(rows: Sequence[Row]) -> ReportTable:
     cells = []
     for size, group in grouped([row for row in rows if row["feasible"]], "size").items():
         methods = grouped(group, "method")
@@ -95,7 +95,7 @@ def _duels(rows: Sequence[Row]) -> Table:
             if found is not None:
                 cells.append((size, method, found.pairs, found.wins, found.ties, found.difference))
     columns = ("size", "auto against", "instances", "wins", "ties", "relative difference")
-    return Table("Duels", columns, cells, "Where both answers are feasible.", 4)
+    return ReportTable("Duels", columns, cells, "Where both answers are feasible.", 4)
 
 
 def size_of(instance: str) -> str:

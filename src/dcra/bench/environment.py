@@ -16,7 +16,7 @@ PACKAGES = ("numpy", "scipy", "numba")
 BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-def environment(threads: int, jobs: int) -> dict[str, Any]:
+def describe_environment(threads: int, jobs: int) -> dict[str, Any]:
     """Versions, commit, machine, and the threads of one case beside how many cases ran at once."""
     return {
         "dcra": __version__,

@@ -10,8 +10,8 @@ import numpy as np
 from dcra._array import Host
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.compare import DEFINITIONS, columns, duel, grouped, mean
-from dcra.bench.sections import Section, Table, Text
-from dcra.bench.solving import outcome, timed
+from dcra.bench.sections import ReportTable, Section, Text
+from dcra.bench.solving import summarise_solve, timed
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 
@@ -109,7 +109,7 @@ class Families(Benchmark):
         except ValueError as error:  # a loss that the method does not know
             raise Skip(str(error)) from error
         assert case.budget is not None
-        row = {"family": name, "factor": case.budget / family.seconds, **outcome(problem, solved)}
+        row = {"family": name, "factor": case.budget / family.seconds, **summarise_solve(problem, solved)}
         if planted is not None:
             row["recovered"] = bool(np.array_equal(np.asarray(solved.result.x), planted))
         return row
@@ -124,12 +124,12 @@ class Families(Benchmark):
             lines = [[*head, *cells] for *head, cells in zip(families, seconds, means, strict=True)]
             title = f"Mean objective at {factor:g} x the seconds of the family"
             caption = "Smaller is better; mean over instances."
-            sections.append(Table(title, ["family", "seconds", *methods], lines, caption))
+            sections.append(ReportTable(title, ["family", "seconds", *methods], lines, caption))
             sections.append(_duels(factor, families, methods))
         return sections
 
 
-def _duels(factor: float, families: dict[str, list[Row]], methods: Sequence[str]) -> Table:
+def _duels(factor: float, families: dict[str, list[Row]], methods: Sequence[str]) -> ReportTable:
     """Shares of instances on which `auto` is no worse."""
     rivals = [method for method in methods if method != "auto"]
     lines = []
@@ -137,7 +137,7 @@ def _duels(factor: float, families: dict[str, list[Row]], methods: Sequence[str]
         by = grouped(part, "method")
         fights = [duel(by.get("auto", []), by.get(rival, [])) for rival in rivals]
         lines.append([name, *(None if f is None else f.wins + f.ties for f in fights)])
-    return Table(
+    return ReportTable(
         f"Share of instances on which auto is no worse, {factor:g} x",
         ["family", *rivals],
         lines,

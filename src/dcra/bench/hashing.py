@@ -24,6 +24,9 @@ QUERIES = {"mnist": 1000, "cifar10": 1000, "mirflickr25k": 2000}
 X_SOLVERS = ("dcra", "mpec-epm", "l2box-admm", "subgradient")
 """Solvers of the X-step in the paper's own model, beside "auto"."""
 
+OURS = "supervised-auto"
+"""`SupervisedHashing` with its own options; a name MODEL-SOLVER ends with the method of the X-step."""
+
 PAPER: dict[str, Any] = {
     "target": "labels",
     "delta": 1.0,
@@ -40,20 +43,20 @@ class Hashing(Benchmark):
     summary = "codes of 16 to 96 bits for MNIST, CIFAR-10 and MIRFLICKR-25K: retrieval, objective and time"
     sizes = tuple(MAPS)
     methods = (
-        "dcra",
+        OURS,
         "fsdh",
         "sdh",
         "codewords",
         "lsh",
         "itq",
-        "paper",
+        "paper-auto",
         *(f"paper-{solver}" for solver in X_SOLVERS),
     )
 
     def cases(self, choice: Choice) -> Iterator[Case]:
         small = choice.preset == "small"
         bits, samples = ((16, 32), SMALL) if small else (BITS, FULL)
-        few = [m for m in self.methods if m != "itq" and not m.startswith("paper-")]
+        few = [m for m in self.methods if m != "itq" and m.removeprefix("paper-") not in X_SOLVERS]
         methods = choice.methods or (few if small else self.methods)
         seeds = range(choice.instances or (1 if small else 3))
         for r, size, seed, method in product(bits, choice.sizes or self.sizes, seeds, methods):
@@ -120,12 +123,10 @@ def _model(method: str, bits: int, feature_map: str, seed: int) -> Any:
     }
     if method in peers:
         return peers[method](bits, **options)
-    if method == "dcra":
-        return hashing.SupervisedHashing(bits, **options)
-    _, _, solver = method.partition("-")
-    if solver and solver not in METHODS:
+    model, _, solver = method.partition("-")
+    if solver not in METHODS:
         raise Skip(f"there is no method {solver!r} here")
-    return hashing.SupervisedHashing(bits, solver=solver or "auto", **PAPER, **options)
+    return hashing.SupervisedHashing(bits, solver=solver, **(PAPER if model == "paper" else {}), **options)
 
 
 @cache
@@ -138,11 +139,11 @@ def _warm_up(method: str) -> None:
 
 def _objective(codes: Host, labels: Host) -> float:
     """min_W |Y - X W' - 1 w'|_1 + |W|^2 / 2 for the codes X of any method."""
-    from dcra.apps.hashing.rounds import regression
+    from dcra.apps.hashing.rounds import make_regression
     from dcra.apps.hashing.targets import label_table
     from dcra.apps.hashing.wstep import accelerated
     from dcra.losses import L1
 
     _, table = label_table(labels, len(labels))
-    problem = regression(table, codes, L1(), 1.0, True)
+    problem = make_regression(table, codes, L1(), 1.0, True)
     return problem.objective(accelerated(problem, np.zeros((table.d, codes.shape[1] + 1))))

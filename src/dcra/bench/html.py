@@ -11,7 +11,7 @@ from typing import Any
 
 from dcra.bench.report import Report
 from dcra.bench.rows import packed, plain
-from dcra.bench.sections import Figure, Section, Table
+from dcra.bench.sections import Figure, ReportTable, Section
 
 SCRIPTS = ("scale.js", "table.js", "plot.js", "page.js")
 
@@ -46,7 +46,7 @@ def described(part: Section) -> dict[str, Any]:
     """A section as plain data, with what kind it is; plots need no more than a few digits."""
     if isinstance(part, Figure):
         return {"kind": "figure", **_short(asdict(part))}
-    return {"kind": "table" if isinstance(part, Table) else "text", **asdict(part)}
+    return {"kind": "table" if isinstance(part, ReportTable) else "text", **asdict(part)}
 
 
 def _short(value: Any) -> Any:

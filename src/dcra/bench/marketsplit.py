@@ -17,7 +17,7 @@ import numpy as np
 from dcra import api
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.compare import grouped
-from dcra.bench.sections import Section, Table, Text
+from dcra.bench.sections import ReportTable, Section, Text
 from dcra.exact.closest_pairs import Closest
 from dcra.io import marketsplit
 from dcra.methods import METHODS
@@ -79,8 +79,10 @@ class MarketSplit(Benchmark):
                     "that is known to exist, posed as min |Ax - b|_1. Every method has the same time."
                 ],
             ),
-            Table("Solved to 0", columns, solved, caption="solved / instances"),
-            Table("Mean residual", columns, left, caption="mean of |Ax - b|_1 at the end; 0 is optimal"),
+            ReportTable("Solved to 0", columns, solved, caption="solved / instances"),
+            ReportTable(
+                "Mean residual", columns, left, caption="mean of |Ax - b|_1 at the end; 0 is optimal"
+            ),
         ]
 
 

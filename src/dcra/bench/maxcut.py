@@ -11,7 +11,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.apps.quadratic import cut_problem
 from dcra.bench.base import Skip
-from dcra.bench.quadratic import RIVALS, Coupled, data_file, data_names, listed_energies
+from dcra.bench.quadratic import RIVALS, QuadraticBenchmark, data_file, data_names, listed_energies
 from dcra.model.problem import Problem
 
 ANY = 10**9
@@ -23,7 +23,7 @@ FILES: dict[str, list[tuple[str, str, int, int]]] = {
 """Folders below DCRA_DATA, patterns, and the least and most nodes."""
 
 
-class MaxCut(Coupled):
+class MaxCut(QuadraticBenchmark):
     name: ClassVar[str] = "maxcut"
     summary: ClassVar[str] = "Max-Cut on random, signed and toroidal graphs, and on the G-set"
     goal: ClassVar[str] = "Cut the nodes of a graph in two so that the edges between the sides weigh most."

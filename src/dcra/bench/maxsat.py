@@ -16,14 +16,14 @@ from dcra.apps import maxsat
 from dcra.apps.maxsat import ClauseProblem, Clauses
 from dcra.bench import maxsat_rivals
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
-from dcra.bench.maxsat_rivals import Answer
-from dcra.bench.sections import Section, Table, Text
+from dcra.bench.maxsat_rivals import ClauseAnswer
+from dcra.bench.sections import ReportTable, Section, Text
 
 SECONDS = {"evaluation": 1.0, "max3sat": 30.0, "independent-set": 5.0, "partial-3sat": 5.0}
 """Families, and the budget of each."""
 
 SMALL_FILES, SMALL_COUNT, FULL_COUNT = 12, 1, 10
-OURS = ("dcra", "anneal", "tabu", "flip")
+OURS = ("auto", "anneal", "tabu", "flip")
 
 
 class MaxSat(Benchmark):
@@ -40,7 +40,7 @@ class MaxSat(Benchmark):
             count = choice.instances or (SMALL_COUNT if small else FULL_COUNT)
             names = [f"{family}-{i}" for i in range(count)]
             if family == "evaluation":
-                files = sorted(known())
+                files = sorted(read_known())
                 few = choice.instances or (SMALL_FILES if small else len(files))
                 names = [f"{family}-{name}" for name in files[:: max(1, len(files) // few)][:few]]
             for name in names:
@@ -62,7 +62,10 @@ class MaxSat(Benchmark):
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
         rows = [row for row in rows if "cost" in row]
-        words = "Cost of the best assignment at equal time; - where hard clauses stayed false."
+        words = (
+            "Cost of the best assignment at equal time; - where hard clauses stayed false. auto is the "
+            "search over clauses; anneal, tabu and flip see the sparse matrix of the same problem."
+        )
         best: dict[str, float] = {}
         for row in rows:
             known_cost = inf if row["best_known"] is None else row["best_known"]
@@ -75,7 +78,7 @@ class MaxSat(Benchmark):
             cells.append((name, row["method"], cost, row["bound"], best[name], row["wall"]))
         columns = ("instance", "method", "cost", "bound", "best of all", "seconds")
         tables = [*_shares(rows, best), *_optima(rows), *_bounds(rows)]
-        return [Text("Max-SAT", [words]), *tables, Table("All runs", columns, cells, words)]
+        return [Text("Max-SAT", [words]), *tables, ReportTable("All runs", columns, cells, words)]
 
 
 def _shares(rows: Sequence[Row], best: dict[str, float]) -> list[Section]:
@@ -88,7 +91,9 @@ def _shares(rows: Sequence[Row], best: dict[str, float]) -> list[Section]:
         feasible = [row["violated"] == 0 for row in own]
         cells.append((family, method, len(own), float(np.mean(feasible)), float(np.mean(hits))))
     columns = ("family", "method", "runs", "feasible", "share at the best")
-    return [Table("By family", columns, cells, "Best: of all methods here and of the published values.")]
+    return [
+        ReportTable("By family", columns, cells, "Best: of all methods here and of the published values.")
+    ]
 
 
 def _optima(rows: Sequence[Row]) -> list[Section]:
@@ -101,12 +106,12 @@ def _optima(rows: Sequence[Row]) -> list[Section]:
         cells.append((method, budget, len(own), reached, reached / len(own)))
     columns = ("method", "seconds", "files", "at the optimum", "share")
     words = "Files of the Evaluation whose optimum was proven and published."
-    return [Table("Proven optima", columns, cells, words)] if cells else []
+    return [ReportTable("Proven optima", columns, cells, words)] if cells else []
 
 
 def _bounds(rows: Sequence[Row]) -> list[Section]:
     """Our lower bounds, by kind of instance."""
-    ours = [row for row in rows if row["method"] == "dcra" and row["bound"] is not None]
+    ours = [row for row in rows if row["method"] == "auto" and row["bound"] is not None]
     kinds: dict[tuple[str, float], list[Row]] = {}
     for row in ours:
         if row["violated"] == 0:
@@ -119,8 +124,8 @@ def _bounds(rows: Sequence[Row]) -> list[Section]:
         at = float(np.mean(seconds)) if seconds else None
         cells.append((kind, budget, len(own), float(np.mean(gaps)), proven, at))
     columns = ("kind", "seconds", "runs", "mean gap", "proven optimal", "mean second of the bound")
-    words = "Gap: (cost - bound) / cost, of dcra; the bound has a tenth of the time at most."
-    return [Table("Lower bounds", columns, cells, words)] if cells else []
+    words = "Gap: (cost - bound) / cost, of auto; the bound has a tenth of the time at most."
+    return [ReportTable("Lower bounds", columns, cells, words)] if cells else []
 
 
 def kind_of(name: str) -> str:
@@ -129,19 +134,18 @@ def kind_of(name: str) -> str:
     return name.removeprefix(f"{family}-").rpartition("/")[0] or family
 
 
-def solver_of(case: Case, problem: ClauseProblem) -> Callable[[], Answer]:
+def solver_of(case: Case, problem: ClauseProblem) -> Callable[[], ClauseAnswer]:
     """A call that returns an assignment and a lower bound on the cost."""
     if case.method not in OURS:
         return lambda: maxsat_rivals.solve(case.method, problem, case.budget or inf)
-    method = "auto" if case.method == "dcra" else case.method
-    options: dict[str, Any] = {"method": method, "seed": case.seed}
+    options: dict[str, Any] = {"method": case.method, "seed": case.seed}
     maxsat.solve(problem, starts=1, **options)  # compiled before the clock starts
 
-    def ours() -> Answer:
+    def ours() -> ClauseAnswer:
         found = maxsat.solve(problem, time_limit=case.budget, **options)
         history = found.result.history
         known = [row.seconds for row in history if row.lower_bound >= found.result.lower_bound]
-        return Answer(found.assignment, found.lower_bound, known[0] if known else None)
+        return ClauseAnswer(found.assignment, found.lower_bound, known[0] if known else None)
 
     return ours
 
@@ -179,7 +183,7 @@ def partial_3sat(n: int, ratio: float, seed: int) -> Clauses:
     return Clauses.of(soft, rng.integers(1, 100, n), hard)
 
 
-def known() -> dict[str, dict[str, Any]]:
+def read_known() -> dict[str, dict[str, Any]]:
     """Published optima and best costs of the Evaluation's files, by name; empty without the data."""
     path = _folder() / "best_known.json"
     table: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.is_file() else {}
@@ -188,14 +192,14 @@ def known() -> dict[str, dict[str, Any]]:
 
 def best_known(name: str) -> float | None:
     """The least cost known before, for files of the Evaluation."""
-    entry = known().get(name.removeprefix("evaluation-"), {})
+    entry = read_known().get(name.removeprefix("evaluation-"), {})
     costs = [entry.get(key) for key in ("published_opt_unsat", "best_found_here_unsat")]
     return min((float(cost) for cost in costs if cost is not None), default=None)
 
 
 def optimum(name: str) -> float | None:
     """The proven optimum of a file of the Evaluation, where there is one."""
-    found = known().get(name.removeprefix("evaluation-"), {}).get("published_opt_unsat")
+    found = read_known().get(name.removeprefix("evaluation-"), {}).get("published_opt_unsat")
     return None if found is None else float(found)
 
 

@@ -15,7 +15,7 @@ from dcra.bench.base import Skip
 from dcra.search.threads import default_jobs
 
 
-class Answer(NamedTuple):
+class ClauseAnswer(NamedTuple):
     """An assignment, a lower bound on the cost, and when that was known, if that is on record."""
 
     x: NDArray[Any]
@@ -23,14 +23,14 @@ class Answer(NamedTuple):
     bound_at: float | None = None
 
 
-def solve(name: str, problem: ClauseProblem, seconds: float) -> Answer:
+def solve(name: str, problem: ClauseProblem, seconds: float) -> ClauseAnswer:
     """An assignment and a lower bound; all false where none was found."""
     if problem.clauses.weight.dtype.kind != "i":
         raise Skip("weights that are not integers")
     return RIVALS[name](problem, seconds)
 
 
-def rc2(problem: ClauseProblem, seconds: float) -> Answer:
+def rc2(problem: ClauseProblem, seconds: float) -> ClauseAnswer:
     """Core-guided search: there is an answer only when it is the optimum."""
     try:
         from pysat.examples.rc2 import RC2
@@ -53,10 +53,10 @@ def rc2(problem: ClauseProblem, seconds: float) -> Answer:
     for literal in model or ():
         if abs(literal) <= clauses.n:
             x[abs(literal) - 1] = literal > 0
-    return Answer(x, bound)
+    return ClauseAnswer(x, bound)
 
 
-def cp_sat(problem: ClauseProblem, seconds: float) -> Answer:
+def cp_sat(problem: ClauseProblem, seconds: float) -> ClauseAnswer:
     try:
         from ortools.sat.python import cp_model
     except ImportError as error:
@@ -78,11 +78,11 @@ def cp_sat(problem: ClauseProblem, seconds: float) -> Answer:
     solver.parameters.num_workers = default_jobs()
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Answer(np.zeros(clauses.n, bool), float(solver.best_objective_bound))
-    return Answer(np.array([solver.value(v) for v in x], bool), float(solver.best_objective_bound))
+        return ClauseAnswer(np.zeros(clauses.n, bool), float(solver.best_objective_bound))
+    return ClauseAnswer(np.array([solver.value(v) for v in x], bool), float(solver.best_objective_bound))
 
 
-def milp(problem: ClauseProblem, seconds: float) -> Answer:
+def milp(problem: ClauseProblem, seconds: float) -> ClauseAnswer:
     """HiGHS: one variable per soft clause that says whether it is false."""
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint
@@ -104,10 +104,14 @@ def milp(problem: ClauseProblem, seconds: float) -> Answer:
         options={"time_limit": seconds},
     )
     bound = -inf if found.mip_dual_bound is None else float(found.mip_dual_bound)
-    return Answer(np.zeros(n, bool) if found.x is None else found.x[:n] > 0.5, bound)
+    return ClauseAnswer(np.zeros(n, bool) if found.x is None else found.x[:n] > 0.5, bound)
 
 
-RIVALS: dict[str, Callable[[ClauseProblem, float], Answer]] = {"rc2": rc2, "cp-sat": cp_sat, "milp": milp}
+RIVALS: dict[str, Callable[[ClauseProblem, float], ClauseAnswer]] = {
+    "rc2": rc2,
+    "cp-sat": cp_sat,
+    "milp": milp,
+}
 
 
 def _each(clauses: Clauses) -> Any:

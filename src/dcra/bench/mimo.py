@@ -47,19 +47,20 @@ FULL = 25
 """The full preset has this many times as many channels."""
 
 LARGEST = {"sphere": 12, "sdr": 64, "k-best": 200, "ep": 1200, "mmse-sic": 800}
-LARGEST |= dict.fromkeys(("dcra-l1", "dcra-huber", "dcra-huber-soft"), 200)
+LARGEST |= dict.fromkeys(("detect-l1", "detect-huber", "detect-huber-soft"), 200)
 """Antennas beyond which a method is left out: it would take minutes a frame."""
 
 SMALL_ENOUGH = LARGE // 2
 """Antennas up to which complex symbols are searched for in float64."""
 
 OURS: dict[str, dict[str, Any]] = {
-    "dcra": {},
-    "dcra-soft": {"soft": True},
-    "dcra-l1": {"loss": "l1"},
-    "dcra-huber": {"loss": "huber"},
-    "dcra-huber-soft": {"loss": "huber", "soft": True},
+    "detect": {},
+    "detect-soft": {"soft": True},
+    "detect-l1": {"loss": "l1"},
+    "detect-huber": {"loss": "huber"},
+    "detect-huber-soft": {"loss": "huber", "soft": True},
 }
+"""Modes of `mimo.detect`, by what they are asked for; rows have the stages that were run."""
 
 
 class Mimo(Benchmark):
@@ -88,9 +89,10 @@ class Mimo(Benchmark):
         detect = detector(case.method, sent, system, case.seed)
         compile_for(case.method, system.constellation, system.n > SMALL_ENOUGH)
         wall, cpu = time.perf_counter(), time.process_time()
-        levels = detect()
+        levels, stages = detect()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        return judged(sent, levels, system) | {"snr": snr, "size": size, "wall": wall, "cpu": cpu}
+        row = judged(sent, levels, system) | {"snr": snr, "size": size, "wall": wall, "cpu": cpu}
+        return row | {"stages": stages}
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
         return sections(rows, SYSTEMS)
@@ -115,15 +117,15 @@ def instance(name: str) -> mimo.Frames:
     return mimo.transmit(H, snr, system.constellation, **options)
 
 
-def detector(method: str, sent: mimo.Frames, system: System, seed: int) -> Callable[[], Host]:
-    """A call that returns levels (k, n)."""
+def detector(method: str, sent: mimo.Frames, system: System, seed: int) -> Callable[[], tuple[Host, str]]:
+    """A call that returns levels (k, n), and which stages were run for them."""
     model, _ = mimo.received(sent.H, sent.y, system.constellation, sent.noise)
     if method not in OURS:
-        return lambda: mimo.rival(method)(model)
+        return lambda: (mimo.rival(method)(model), method)
 
-    def ours() -> Host:
+    def ours() -> tuple[Host, str]:
         found = mimo.detect(sent.H, sent.y, sent.noise, system.constellation, seed=seed, **OURS[method])
-        return model.constellation.levels(found.symbols.T)
+        return model.constellation.levels(found.symbols.T), found.method
 
     return ours
 

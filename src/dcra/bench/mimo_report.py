@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra.bench.base import Row
-from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
+from dcra.bench.sections import Figure, Panel, ReportTable, Section, Series, Text
 
 WORDS = [
+    "detect is `mimo.detect` of this package: tree search, annealing and sphere search, and in large frames "
+    "sampling; -soft decides bit by bit, by sampling; -l1 and -huber have other losses, searched by method "
+    "auto. The paper's method has no part in any of them.",
     "Bit error rate over SNR = E|Hs|^2/E|n|^2; bars are two standard errors, from the differences between "
     "frames. All methods see the same frames and the true noise variance. 'matched filter' is the bound with "
     "all other symbols, and the impulses, known; 'Bayes floor' the large-system limit of the best detector "
@@ -48,7 +51,7 @@ def sections(rows: Sequence[Row], systems: Mapping[str, Any]) -> list[Section]:
     panels = [_panel(size, systems[size], cells) for size in sizes]
     tables = [_table(size, cells) for size in sizes]
     text = Text("MIMO detection", [*WORDS, *map(verdict, lost_cells(cells))])
-    return [text, Figure("Bit error rates", panels, WORDS[0]), *tables]
+    return [text, Figure("Bit error rates", panels, WORDS[1]), *tables]
 
 
 def gathered(rows: Sequence[Row]) -> dict[Key, Cell]:
@@ -72,7 +75,7 @@ def _cell(rows: Sequence[Row]) -> Cell:
 
 def behind(cell: Cell, best: Cell) -> float:
     """By how many standard errors a method has more errors than another, on the frames both have seen."""
-    common = cell.errors.keys() & best.errors.keys()
+    common = [frame for frame in cell.errors if frame in best.errors]  # in order: sums must not vary
     more = np.array([cell.errors[frame] - best.errors[frame] for frame in common], float)
     if not more.any():
         return 0.0
@@ -85,10 +88,10 @@ def best_of(cells: Mapping[Key, Cell], size: str, snr: int) -> Cell:
 
 
 def lost_cells(cells: Mapping[Key, Cell]) -> list[tuple[str, int, str, float]]:
-    """Where the best of dcra's modes is more than two standard errors behind: size, SNR, mode, how far."""
+    """Where the best of our modes is more than two standard errors behind: size, SNR, mode, how far."""
     lost = []
     for size, snr in dict.fromkeys(key[:2] for key in cells):
-        ours = [key for key in cells if key[:2] == (size, snr) and key[2].startswith("dcra")]
+        ours = [key for key in cells if key[:2] == (size, snr) and key[2].startswith("detect")]
         if ours:
             key = min(ours, key=lambda key: cells[key].rate[0])
             far = behind(cells[key], best_of(cells, size, snr))
@@ -129,7 +132,7 @@ def _panel(size: str, system: Any, cells: Mapping[Key, Cell]) -> Panel:
     return Panel(size, "SNR (dB)", "bit error rate", series, log_y=True)
 
 
-def _table(size: str, cells: Mapping[Key, Cell]) -> Table:
+def _table(size: str, cells: Mapping[Key, Cell]) -> ReportTable:
     rows = []
     for (_, snr, method), cell in sorted(
         ((key, cell) for key, cell in cells.items() if key[0] == size),
@@ -138,4 +141,4 @@ def _table(size: str, cells: Mapping[Key, Cell]) -> Table:
         far = behind(cell, best_of(cells, size, snr))
         rows.append((snr, method, *cell.rate, far, cell.ratio, cell.worst, cell.seconds))
     columns = ("SNR dB", "method", "BER", "s.e.", "behind", "loss ratio", "worst ratio", "seconds a frame")
-    return Table(size, columns, rows, WORDS[1])
+    return ReportTable(size, columns, rows, WORDS[2])

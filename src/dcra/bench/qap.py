@@ -14,7 +14,7 @@ from dcra.apps.qap import assignment_cost, qap
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.quadratic import clocked, data_file, data_names
 from dcra.bench.quadratic_report import sections
-from dcra.bench.quadratic_rivals import Allowance, Answer
+from dcra.bench.quadratic_rivals import Allowance, QuadraticAnswer
 from dcra.bench.sections import Section
 from dcra.bench.solving import thinned
 
@@ -22,7 +22,9 @@ from dcra.bench.solving import thinned
 class Solver(Protocol):
     """`starts` counts instead of the clock where a solver is only to be warmed up."""
 
-    def __call__(self, F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> Answer: ...
+    def __call__(
+        self, F: Host, D: Host, allowed: Allowance, starts: int | None = None
+    ) -> QuadraticAnswer: ...
 
 
 FILES = {"qaplib": (0, 30), "qaplib-large": (31, 100)}
@@ -91,18 +93,20 @@ def matrices(instance: str) -> tuple[Host, Host]:
 
 
 def _ours(method: str) -> Solver:
-    def run(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> Answer:
+    def run(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> QuadraticAnswer:
         limits = {"time_limit": allowed.seconds, "starts": starts, "n_jobs": allowed.threads}
         found = qap(F, D, method=method, seed=allowed.seed, **limits)
         if method != "auto":  # the history of the last round of several
-            return Answer(found.permutation)
-        return Answer(found.permutation, thinned([(row.seconds, row.fun) for row in found.result.history]))
+            return QuadraticAnswer(found.permutation)
+        return QuadraticAnswer(
+            found.permutation, thinned([(row.seconds, row.fun) for row in found.result.history])
+        )
 
     return run
 
 
 def _scipy(method: str) -> Solver:
-    def run(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> Answer:
+    def run(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> QuadraticAnswer:
         """SciPy's method from random starts until the time is up."""
         from scipy import optimize
 
@@ -117,15 +121,15 @@ def _scipy(method: str) -> Solver:
             if found.fun < cost:
                 best, cost = np.asarray(found.col_ind), float(found.fun)
                 history.append((time.perf_counter() - begin, cost))
-        return Answer(best, thinned(history))
+        return QuadraticAnswer(best, thinned(history))
 
     return run
 
 
-def _random(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> Answer:
+def _random(F: Host, D: Host, allowed: Allowance, starts: int | None = None) -> QuadraticAnswer:
     rng = np.random.default_rng(allowed.seed)
     tries = [rng.permutation(len(F)) for _ in range(100)]
-    return Answer(min(tries, key=lambda p: assignment_cost(F, D, p)))
+    return QuadraticAnswer(min(tries, key=lambda p: assignment_cost(F, D, p)))
 
 
 SOLVERS: dict[str, Solver] = {

@@ -12,7 +12,7 @@ from typing import ClassVar
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.quadratic_exact import gurobi, highs
 from dcra.bench.quadratic_report import sections
-from dcra.bench.quadratic_rivals import Allowance, Answer, Rival, ours
+from dcra.bench.quadratic_rivals import Allowance, QuadraticAnswer, Rival, ours
 from dcra.bench.quadratic_samplers import bifurcation, dwave_annealing, dwave_tabu
 from dcra.bench.sections import Section
 from dcra.engines.dcra import DCRA
@@ -32,7 +32,7 @@ RIVALS: dict[str, Rival] = {
 }
 
 
-def clocked(solve: Callable[[], Answer]) -> tuple[Answer, Row]:
+def clocked(solve: Callable[[], QuadraticAnswer]) -> tuple[QuadraticAnswer, Row]:
     """An answer, and what a row says of how it came: seconds, history, bound."""
     wall, cpu = time.perf_counter(), time.process_time()
     answer = solve()
@@ -77,7 +77,7 @@ def listed_energies(folder: str, name: str) -> list[float]:
     return [float(value) for stem, value, *_ in words if stem == name]
 
 
-class Coupled(Benchmark):
+class QuadraticBenchmark(Benchmark):
     """A benchmark of problems with a quadratic objective alone: budgets x instances x methods."""
 
     budgets: ClassVar[dict[str, Sequence[float]]]

@@ -9,14 +9,14 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.bench.base import Skip
-from dcra.bench.quadratic_rivals import Allowance, Answer
+from dcra.bench.quadratic_rivals import Allowance, QuadraticAnswer
 from dcra.model.problem import Problem
 
 MOST_PRODUCTS = 20_000
 """Products beyond which HiGHS does not leave its presolve in time."""
 
 
-def highs(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
+def highs(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
     """The products as variables of their own, y <= x_i, y <= x_j, y >= x_i + x_j - 1."""
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -40,14 +40,14 @@ def highs(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
     options: Any = {"time_limit": allowed.seconds}
     costs = np.concatenate([linear, value])
 
-    def answer() -> Answer:
+    def answer() -> QuadraticAnswer:
         found = milp(costs, constraints=limits, integrality=kinds, bounds=Bounds(0, 1), options=options)
         return _answer(problem, np.zeros(n) if found.x is None else np.rint(found.x[:n]))
 
     return answer
 
 
-def gurobi(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
+def gurobi(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
     """Gurobi's own treatment of products."""
     try:
         import gurobipy as gp
@@ -58,7 +58,7 @@ def gurobi(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
     linear, row, col, value = _over_bits(problem)
     Q = sparse.csr_array((value, (row, col)), shape=(problem.n, problem.n))
 
-    def answer() -> Answer:
+    def answer() -> QuadraticAnswer:
         with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
             model.Params.TimeLimit, model.Params.Threads = allowed.seconds, allowed.threads
             model.Params.Seed = allowed.seed
@@ -73,8 +73,8 @@ def gurobi(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
     return answer
 
 
-def _answer(problem: Problem, bits: Host) -> Answer:
-    return Answer(bits if problem.domain == "binary" else 2 * bits - 1)
+def _answer(problem: Problem, bits: Host) -> QuadraticAnswer:
+    return QuadraticAnswer(bits if problem.domain == "binary" else 2 * bits - 1)
 
 
 def _over_bits(problem: Problem) -> tuple[Host, Host, Host, Host]:

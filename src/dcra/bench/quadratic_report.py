@@ -8,7 +8,7 @@ from math import inf
 from dcra.bench.base import Row
 from dcra.bench.compare import duel, grouped, mean
 from dcra.bench.quadratic_targets import OURS, TARGETS, Sets, target_figure, target_table
-from dcra.bench.sections import Figure, Panel, Section, Series, Table, Text
+from dcra.bench.sections import Figure, Panel, ReportTable, Section, Series, Text
 
 RULES = (
     "Every method gets the same wall-clock seconds and threads, and every answer is evaluated in float64. "
@@ -76,7 +76,7 @@ def said_of_lists(rows: Sequence[Row]) -> list[str]:
     return said
 
 
-def mean_table(sets: Sets) -> Table:
+def mean_table(sets: Sets) -> ReportTable:
     budgets = sorted({row["budget"] for rows in sets.values() for row in rows})
     lines = []
     for name, rows in sets.items():
@@ -89,10 +89,10 @@ def mean_table(sets: Sets) -> Table:
         "Mean over instances and seeds; smaller is better. Not all methods need have all instances: the next "
         "table compares them on those that they have."
     )
-    return Table("Mean gap in per cent", columns, lines, caption, 3, frozen=2)
+    return ReportTable("Mean gap in per cent", columns, lines, caption, 3, frozen=2)
 
 
-def duels(sets: Sets) -> Table:
+def duels(sets: Sets) -> ReportTable:
     """Every rival against ours where both have an answer."""
     lines = []
     for name, rows in sets.items():
@@ -103,7 +103,7 @@ def duels(sets: Sets) -> Table:
                 lines.append([name, method, budget, *found])
     columns = ["set", "method", "seconds", "cases", "gap of auto", "gap", "auto wins", "ties", "auto loses"]
     caption = "On the same instances and seeds. Gaps in per cent; wins, ties and losses are shares of cases."
-    return Table("Against auto", columns, lines, caption, 3, frozen=2)
+    return ReportTable("Against auto", columns, lines, caption, 3, frozen=2)
 
 
 def _duel(mine: Sequence[Row], theirs: Sequence[Row]) -> list[float | int | None] | None:
@@ -132,7 +132,7 @@ def gap_figure(sets: Sets) -> Figure:
     return Figure("Gap at each budget", panels)
 
 
-def instance_tables(rows: Sequence[Row]) -> list[Table]:
+def instance_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """The gap of each instance and method, one table for each budget, with the listed and the best value."""
     tables = []
     for budget, part in sorted(grouped(rows, "budget").items()):
@@ -146,11 +146,11 @@ def instance_tables(rows: Sequence[Row]) -> list[Table]:
             lines.append([instance, group[0]["n"], min(listed), here, *cells])
         columns = ["instance", "n", "listed best", "best here", *methods]
         title = f"Gap by instance at {budget:g} s, per cent"
-        tables.append(Table(title, columns, lines, digits=7, group="instances", tab=f"{budget:g} s"))
+        tables.append(ReportTable(title, columns, lines, digits=7, group="instances", tab=f"{budget:g} s"))
     return tables
 
 
-def bound_table(rows: Sequence[Row]) -> list[Table]:
+def bound_table(rows: Sequence[Row]) -> list[ReportTable]:
     """How far the proved bounds of our longest runs lie below the best value."""
     bounded = [row for row in rows if row["method"] == OURS and row.get("bound") is not None]
     lines = []
@@ -160,4 +160,4 @@ def bound_table(rows: Sequence[Row]) -> list[Table]:
         lines.append([instance, row["n"], row["best"], row["bound"], share, row["budget"]])
     columns = ["instance", "n", "best value", "lower bound", "distance, per cent", "seconds"]
     caption = "Proved in the same solve as the answer, in a tenth of its time. The best of all runs of auto."
-    return [Table("Lower bounds", columns, lines, caption, 7)] if lines else []
+    return [ReportTable("Lower bounds", columns, lines, caption, 7)] if lines else []

@@ -31,7 +31,7 @@ class Allowance:
     threads: int
 
 
-class Answer(NamedTuple):
+class QuadraticAnswer(NamedTuple):
     """A point of the domain, and where known when it got how good, and a proved lower bound."""
 
     x: Host
@@ -39,16 +39,16 @@ class Answer(NamedTuple):
     bound: float | None = None
 
 
-Rival = Callable[[Problem, Allowance], Callable[[], Answer]]
+Rival = Callable[[Problem, Allowance], Callable[[], QuadraticAnswer]]
 
 
 def ours(method: str | Engine) -> Rival:
-    def prepare(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
+    def prepare(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
         loading.load(family=problem.loops)
         for name in (method, "anneal"):  # "auto" may enumerate, and load no loops
             solve(problem, method=name, time_limit=WARMING, seed=0, n_jobs=1)
 
-        def answer() -> Answer:
+        def answer() -> QuadraticAnswer:
             found = solve(
                 problem,
                 method=method,
@@ -57,7 +57,7 @@ def ours(method: str | Engine) -> Rival:
                 n_jobs=allowed.threads,
             )
             history = thinned([(row.seconds, row.fun) for row in found.history])
-            return Answer(to_numpy(found.x), history, found.lower_bound)
+            return QuadraticAnswer(to_numpy(found.x), history, found.lower_bound)
 
         return answer
 

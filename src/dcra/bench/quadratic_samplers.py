@@ -12,7 +12,7 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.bench.base import Skip
-from dcra.bench.quadratic_rivals import Allowance, Answer, Rival
+from dcra.bench.quadratic_rivals import Allowance, QuadraticAnswer, Rival
 from dcra.model.problem import Problem
 
 PROBE_SHARE, PROBE_SECONDS, PROBES = 0.3, 0.5, 2
@@ -25,7 +25,7 @@ AGENTS, LEAST_AGENTS, ENOUGH_STEPS = 128, 8, 1000
 def dwave_annealing(reads: int) -> Rival:
     """Its annealing in so many reads, with the number of sweeps that fills the time."""
 
-    def prepare(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
+    def prepare(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
         model, sampler = _model(problem), _samplers().SimulatedAnnealingSampler()
         sweeps = _fitting(
             lambda sweeps: sampler.sample(model, num_reads=reads, num_sweeps=sweeps, seed=1), allowed.seconds
@@ -40,7 +40,7 @@ def dwave_annealing(reads: int) -> Rival:
     return prepare
 
 
-def dwave_tabu(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
+def dwave_tabu(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
     model, sampler = _model(problem), _samplers().TabuSampler()
 
     def part(k: int) -> Any:
@@ -50,14 +50,14 @@ def dwave_tabu(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
     return lambda: _best_of(part, problem.n, allowed.threads)
 
 
-def _best_of(part: Callable[[int], Any], n: int, threads: int) -> Answer:
+def _best_of(part: Callable[[int], Any], n: int, threads: int) -> QuadraticAnswer:
     """The best of one sample for each thread."""
     with ThreadPoolExecutor(threads) as pool:
         best = min(pool.map(part, range(threads)), key=lambda sample: float(sample.energy))
-    return Answer(np.asarray([best.sample[v] for v in range(n)], np.float64))
+    return QuadraticAnswer(np.asarray([best.sample[v] for v in range(n)], np.float64))
 
 
-def bifurcation(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
+def bifurcation(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
     """simulated-bifurcation, in one run of as many steps as fit."""
     try:
         import simulated_bifurcation as sb
@@ -81,9 +81,9 @@ def bifurcation(problem: Problem, allowed: Allowance) -> Callable[[], Answer]:
 
     agents, steps = _agents_and_steps(run, allowed.seconds)
 
-    def answer() -> Answer:
+    def answer() -> QuadraticAnswer:
         s = run(agents, steps)
-        return Answer(s if problem.domain == "spin" else (s + 1) / 2)
+        return QuadraticAnswer(s if problem.domain == "spin" else (s + 1) / 2)
 
     return answer
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcra.bench.base import Row
 from dcra.bench.compare import grouped
-from dcra.bench.sections import Figure, Panel, Series, Table
+from dcra.bench.sections import Figure, Panel, ReportTable, Series
 
 OURS = "auto"
 Sets = dict[str, list[Row]]
@@ -41,7 +41,7 @@ def _times(rows: Sequence[Row], gap: float) -> dict[str, list[float]]:
     }
 
 
-def target_table(sets: Sets) -> Table:
+def target_table(sets: Sets) -> ReportTable:
     lines = []
     for name, rows in sets.items():
         found = [_times(rows, gap) for gap in TARGETS.values()]
@@ -58,7 +58,7 @@ def target_table(sets: Sets) -> Table:
         "until then, where at least half reached it. Methods that tell no history are charged the whole of "
         "their shortest run that reached it. Nobody can reach anything after the seconds of the longest run."
     )
-    return Table("Time to target", columns, lines, caption, 3, frozen=2)
+    return ReportTable("Time to target", columns, lines, caption, 3, frozen=2)
 
 
 def target_figure(words: str, sets: Sets) -> Figure:

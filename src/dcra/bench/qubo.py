@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from dcra.bench.quadratic import RIVALS, Coupled, data_file, data_names, listed_energies
+from dcra.bench.quadratic import RIVALS, QuadraticBenchmark, data_file, data_names, listed_energies
 from dcra.model.problem import Problem
 
 FILES = {"biqmac": (0, 250), "biqmac-large": (251, 10**9)}
 """Least and most variables."""
 
 
-class Qubo(Coupled):
+class Qubo(QuadraticBenchmark):
     name: ClassVar[str] = "qubo"
     summary: ClassVar[str] = "QUBO with 100 to 2500 variables, and the Biq Mac library"
     goal: ClassVar[str] = "Minimise x'Qx over {0,1}, Q of random whole numbers between -100 and 100."

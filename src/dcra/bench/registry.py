@@ -13,7 +13,7 @@ BENCHMARKS: dict[str, str] = {
     "families": "dcra.bench.families:Families",
     "bcs": "dcra.bench.bcs:BinaryCompressedSensing",
     "hashing": "dcra.bench.hashing:Hashing",
-    "xstep": "dcra.bench.xstep:XStep",
+    "xstep": "dcra.bench.xstep:XStepBenchmark",
     "constrained": "dcra.bench.constrained:Constrained",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
     "maxsat": "dcra.bench.maxsat:MaxSat",
@@ -25,7 +25,7 @@ BENCHMARKS: dict[str, str] = {
 """'module:class' of each benchmark."""
 
 
-def benchmark(name: str) -> Benchmark:
+def find_benchmark(name: str) -> Benchmark:
     """The benchmark behind a name."""
     if name not in BENCHMARKS:
         raise ValueError(suggest("benchmark", name, BENCHMARKS))

@@ -11,8 +11,9 @@ from typing import Any
 from dcra.bench import rows as files
 from dcra.bench.base import Row
 from dcra.bench.folder import read_label
-from dcra.bench.registry import benchmark
-from dcra.bench.sections import Section, Table
+from dcra.bench.registry import find_benchmark
+from dcra.bench.renamed import tell_renamed
+from dcra.bench.sections import ReportTable, Section
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Report:
 def make_report(folder: Path, where: files.Where = ()) -> Report:
     """The report on the rows of a folder that meet the conditions."""
     label = read_label(folder)
-    subject = benchmark(label["benchmark"])
+    subject = find_benchmark(label["benchmark"])
     if label["version"] != subject.version:
         raise ValueError(
             f"{folder} holds rows of version {label['version']} of benchmark {subject.name}; "
@@ -41,7 +42,7 @@ def make_report(folder: Path, where: files.Where = ()) -> Report:
     if not kept:
         raise ValueError(f"{folder} has no rows" + (" that meet `--where`" if found else ""))
     finished = [row for row in kept if row.get("status", "ok") == "ok"]
-    sections = [*subject.report(finished), *not_run(kept), environments(kept)]
+    sections = [*subject.report(finished), *not_run(kept), *tell_renamed(kept), environments(kept)]
     counted = f"{len(finished)} finished rows" + (
         f", {len(kept) - len(finished)} others" * (len(kept) > len(finished))
     )
@@ -65,10 +66,10 @@ def not_run(rows: Sequence[Row]) -> list[Section]:
         return []
     lines = [[method, status, count, reason] for (method, status, reason), count in counts.items()]
     caption = "Cases without an answer. They are in the rows with their reasons, and in no average above."
-    return [Table("Not run", ["method", "status", "cases", "reason"], lines, caption)]
+    return [ReportTable("Not run", ["method", "status", "cases", "reason"], lines, caption)]
 
 
-def environments(rows: Sequence[Row]) -> Table:
+def environments(rows: Sequence[Row]) -> ReportTable:
     """The machines and versions of the rows, one column for each that differs."""
     seen: dict[str, tuple[dict[str, Any], int]] = {}
     for row in rows:
@@ -82,7 +83,7 @@ def environments(rows: Sequence[Row]) -> Table:
         "Where the rows were measured. Threads: of one solve; jobs: cases at once; BLAS has one thread. "
         "A + after the commit means that files had been changed since."
     )
-    return Table("Environment", columns, lines, caption)
+    return ReportTable("Environment", columns, lines, caption)
 
 
 def _said(value: Any) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dcra.bench.base import Row
+from dcra.bench.renamed import rename
 from dcra.messages import suggest
 
 ROWS, PACKED, TORN = "rows.jsonl", "rows.jsonl.gz", "rows.torn.txt"
@@ -45,8 +46,11 @@ def key_of(row: Row) -> str:
 
 
 def read(folder: Path) -> list[Row]:
-    """The rows of a folder, packed or not; a damaged line is left out, and left where it is."""
-    return [row for row, _ in _parsed(folder) if row is not None]
+    """The rows of a folder, packed or not, their methods under the names of now.
+
+    A damaged line is left out, and left where it is.
+    """
+    return [rename(row) for row, _ in _parsed(folder) if row is not None]
 
 
 def repair(folder: Path) -> int:

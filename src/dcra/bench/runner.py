@@ -13,9 +13,9 @@ from typing import Any
 from dcra.bench import folder as folders
 from dcra.bench import rows
 from dcra.bench.base import Benchmark, Case, Choice, Row
-from dcra.bench.environment import environment
+from dcra.bench.environment import describe_environment
 from dcra.bench.pool import Pool
-from dcra.bench.registry import BENCHMARKS, benchmark
+from dcra.bench.registry import BENCHMARKS, find_benchmark
 from dcra.messages import suggest
 
 GRACE, SHARE = 120.0, 4.0
@@ -62,7 +62,7 @@ class Options:
 
 
 @dataclass
-class Outcome:
+class RunSummary:
     """What a run has done."""
 
     folder: Path
@@ -80,8 +80,8 @@ def run(
     choice: Choice,
     folder: Path,
     options: Options | None = None,
-    begin: Callable[[Outcome, list[Case]], Watcher] | None = None,
-) -> Outcome:
+    begin: Callable[[RunSummary, list[Case]], Watcher] | None = None,
+) -> RunSummary:
     """Run the cases of a choice that a folder does not have yet.
 
     Parameters
@@ -96,17 +96,17 @@ def run(
         Called with what was found and the cases to come; what it returns is told each row.
     """
     options = options or Options()
-    subject = benchmark(name)
+    subject = find_benchmark(name)
     check_choice(subject, choice)
     with folders.locked(folder):
         folders.claim(folder, folders.label_of(subject))
-        outcome = Outcome(folder, torn=rows.repair(folder))
+        outcome = RunSummary(folder, torn=rows.repair(folder))
         done = _known(folder, options.retry)
         cases = _distinct(subject, choice)
         todo = [case for case in cases if case.key not in done]
         outcome.known, outcome.planned = len(cases) - len(todo), len(cases)
         watch = begin(outcome, todo) if begin is not None else None
-        surroundings = environment(options.threads, options.jobs)
+        surroundings = describe_environment(options.threads, options.jobs)
         with (
             rows.Appender(folder) as file,
             Pool(BENCHMARKS[name], options.jobs, options.threads, folder / LOG) as pool,

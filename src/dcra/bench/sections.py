@@ -18,7 +18,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Columns by name, and one sequence of cells per row; the caption defines what the columns say."""
 
     title: str
@@ -89,4 +89,4 @@ class Figure:
     caption: str = ""
 
 
-Section = Text | Table | Figure
+Section = Text | ReportTable | Figure

@@ -8,7 +8,7 @@ import numpy as np
 
 from dcra.bench.base import Row
 from dcra.bench.compare import grouped
-from dcra.bench.sections import Cell, Figure, Panel, Section, Series, Table, Text
+from dcra.bench.sections import Cell, Figure, Panel, ReportTable, Section, Series, Text
 from dcra.bench.sensitivity import STUDIES
 
 NEAR = 1.02
@@ -89,7 +89,7 @@ def series(size: str, rows: Sequence[Row], field: str) -> Series:
     )
 
 
-def table(name: str, rows: Sequence[Row]) -> Table:
+def table(name: str, rows: Sequence[Row]) -> ReportTable:
     """The numbers behind the figure."""
     lines: list[list[Cell]] = []
     for size, group in grouped(rows, "size").items():
@@ -101,7 +101,7 @@ def table(name: str, rows: Sequence[Row]) -> Table:
     caption = (
         "Means over trials and their standard deviations (s.d.); each trial is one instance and one start."
     )
-    return Table(f"{heading(name)}, in numbers", columns, lines, caption, group="In numbers", tab=name)
+    return ReportTable(f"{heading(name)}, in numbers", columns, lines, caption, group="In numbers", tab=name)
 
 
 def by_value(rows: Sequence[Row]) -> dict[float, list[Row]]:

@@ -52,7 +52,7 @@ def judged(problem: Problem, x: Any) -> float:
     return float(problem.objective(problem.check_point("x", x)))
 
 
-def outcome(problem: Problem, solved: Solved) -> Row:
+def summarise_solve(problem: Problem, solved: Solved) -> Row:
     """What every row of a solve says."""
     result = solved.result
     return {

@@ -10,7 +10,7 @@ from dcra.bench.floor import l1_floor
 from dcra.bench.gaussian import instance, random_value, size_of
 from dcra.bench.paper import PAPER
 from dcra.bench.sections import Section
-from dcra.bench.solving import outcome, timed
+from dcra.bench.solving import summarise_solve, timed
 
 OURS = ("auto", "sweep", "dcra", "anneal", "tabu", "flip")
 RIVALS = (
@@ -67,7 +67,7 @@ class Table1(Benchmark):
         return {
             "size": f"{n}x{d}",
             "factor": None if case.budget is None else round(case.budget / seconds, 6),
-            **outcome(problem, solved),
+            **summarise_solve(problem, solved),
             "floor": l1_floor(n, d),
             "random": random_value(case.instance),
         }

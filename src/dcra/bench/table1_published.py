@@ -8,12 +8,12 @@ from dcra.bench.base import Row
 from dcra.bench.compare import grouped, mean
 from dcra.bench.gaussian import size_of
 from dcra.bench.paper import PAPER
-from dcra.bench.sections import Cell, Table
+from dcra.bench.sections import Cell, ReportTable
 
 GROUP = "The paper's printed numbers beside ours"
 
 
-def objectives(rows: Sequence[Row]) -> Table:
+def objectives(rows: Sequence[Row]) -> ReportTable:
     """The paper's objectives beside what explains them."""
     lines: list[list[Cell]] = []
     for size, found in grouped(rows, "size").items():
@@ -30,7 +30,7 @@ def objectives(rows: Sequence[Row]) -> Table:
                 *(paper.l2box, *(mean(own.get(name, ()), "fun") for name in ("mpec-adm", "l2box-admm"))),
             ]
         )
-    return Table(
+    return ReportTable(
         "The paper's printed objectives beside ours",
         [
             *("n", "d", "paper's DCRA", "dcra-paper", "off, %"),
@@ -49,7 +49,7 @@ def objectives(rows: Sequence[Row]) -> Table:
     )
 
 
-def seconds(rows: Sequence[Row]) -> Table:
+def seconds(rows: Sequence[Row]) -> ReportTable:
     """The paper's seconds beside ours, of methods from one start to their own end."""
     ours = ("dcra-paper", "mpec-epm-table", "mpec-epm", "mpec-adm", "l2box-admm")
     lines: list[list[Cell]] = []
@@ -58,7 +58,7 @@ def seconds(rows: Sequence[Row]) -> Table:
         printed = (paper.dcra_seconds, paper.gurobi_seconds, paper.mpec_epm_seconds, paper.l2box_seconds)
         lines.append([*size_of(size), *printed, *(mean(own.get(name, ()), "wall") for name in ours)])
     names = ("DCRA", "Gurobi", "MPEC-EPM", "L2-box ADMM")
-    return Table(
+    return ReportTable(
         "The paper's printed seconds beside ours",
         ["n", "d", *(f"paper's {name}" for name in names), *ours],
         lines,

@@ -11,7 +11,7 @@ from dcra.bench.compare import DEFINITIONS, Duel, duel, grouped, mean
 from dcra.bench.floor import l1_floor, l1_random
 from dcra.bench.gaussian import size_of
 from dcra.bench.paper import PAPER
-from dcra.bench.sections import Cell, Section, Table
+from dcra.bench.sections import Cell, ReportTable, Section
 
 OURS = "auto"
 
@@ -29,7 +29,7 @@ def brief(factor: float | None) -> str:
     return "own" if factor is None else f"{factor:g} x"
 
 
-def glance(runs: dict[str, list[Row]]) -> Table:
+def glance(runs: dict[str, list[Row]]) -> ReportTable:
     """All sizes together: one line for each method, three columns for each budget."""
     everything = [row for rows in runs.values() for row in rows]
     cells: dict[str, list[Cell]] = {method: [] for method in methods_of(everything)}
@@ -40,7 +40,7 @@ def glance(runs: dict[str, list[Row]]) -> Table:
         parts = grouped(rows, "method")
         for method, line in cells.items():
             line += _glance(parts.get(OURS, ()), parts.get(method, ()), method)
-    return Table(
+    return ReportTable(
         "Methods at a glance",
         columns,
         [[method, *line] for method, line in cells.items()],
@@ -66,7 +66,7 @@ def tables(title: str, rows: Sequence[Row]) -> list[Section]:
     limits = [[*scale(size), lower_bound(found)] for size, found in groups.items()]
     printed = [PAPER[size_of(size)].dcra for size in groups]
     parts: list[Section] = [
-        Table(
+        ReportTable(
             f"Average objective {title}",
             ["n", "d", "instances", "floor", "random", "bound", "paper's DCRA", *methods],
             [
@@ -98,7 +98,7 @@ def tables(title: str, rows: Sequence[Row]) -> list[Section]:
         ]
     for name, lines in (("wall", walls), ("CPU", cpus)):
         parts.append(
-            Table(
+            ReportTable(
                 f"Average {name} seconds {title}",
                 ["n", "d", "instances", "paper's DCRA", *methods],
                 [
@@ -123,7 +123,7 @@ def _duels(
     cell: Callable[[Duel], Cell],
     group: str,
     tab: str,
-) -> Table:
+) -> ReportTable:
     """One cell for each rival and size."""
     rivals = [method for method in methods if method != OURS]
     lines: list[list[Cell]] = []
@@ -131,7 +131,9 @@ def _duels(
         parts = grouped(found, "method")
         duels = [duel(parts.get(OURS, ()), parts.get(rival, ())) for rival in rivals]
         lines.append([*size_of(size), *(None if one is None else cell(one) for one in duels)])
-    return Table(title, ["n", "d", *rivals], lines, DEFINITIONS, digits=3, frozen=2, group=group, tab=tab)
+    return ReportTable(
+        title, ["n", "d", *rivals], lines, DEFINITIONS, digits=3, frozen=2, group=group, tab=tab
+    )
 
 
 def _won(found: Duel) -> Cell:

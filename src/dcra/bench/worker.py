@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
         case = Case(**json.loads(line))
         if case.method not in warmed:
             warmed[case.method] = warm(benchmark, case)
-        send(out, {**outcome(benchmark, case), "compile": warmed[case.method]})
+        send(out, {**run_case(benchmark, case), "compile": warmed[case.method]})
 
 
 def private_output() -> BinaryIO:
@@ -59,7 +59,7 @@ def warm(benchmark: Benchmark, case: Case) -> float:
     return time.perf_counter() - begin
 
 
-def outcome(benchmark: Benchmark, case: Case) -> Row:
+def run_case(benchmark: Benchmark, case: Case) -> Row:
     """The row of a case, or why there is none."""
     try:
         return {"status": "ok", **benchmark.run(case)}

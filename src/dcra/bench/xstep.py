@@ -12,7 +12,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.compare import grouped
-from dcra.bench.sections import Cell, Section, Table, Text
+from dcra.bench.sections import Cell, ReportTable, Section, Text
 
 CLASSES = 10
 SAMPLES, FEW_SAMPLES = 59_000, 2000
@@ -43,7 +43,7 @@ class Targets(NamedTuple):
     counts: Host
 
 
-class XStep(Benchmark):
+class XStepBenchmark(Benchmark):
     """Cases are named KIND-BITS-SAMPLES: "features-32-59000"."""
 
     name = "xstep"
@@ -130,17 +130,17 @@ def _features() -> Host:
 
 def _regression(F: Host, bits: int, seed: int) -> tuple[Host, Host]:
     """W (d, bits) and intercept (d,) of the ridge regression of F on codes made from it."""
-    from dcra.apps.hashing.blocks import Rows
+    from dcra.apps.hashing.blocks import SampleRows
     from dcra.apps.hashing.starts import feature_codes
 
-    codes = feature_codes(Rows(F), bits, seed, 1).astype(np.float64)
+    codes = feature_codes(SampleRows(F), bits, seed, 1).astype(np.float64)
     X = np.concatenate([codes, np.ones((len(F), 1))], axis=1)
     penalty = np.diag(np.append(np.full(bits, 0.5), 0.0))
     V = np.linalg.solve(X.T @ X + penalty, X.T @ F)
     return np.ascontiguousarray(V[:-1].T), V[-1]
 
 
-def _table(instance: str, rows: Sequence[Row]) -> Table:
+def _table(instance: str, rows: Sequence[Row]) -> ReportTable:
     """Each rival beside "auto" on the targets that the rival was given, averaged over seeds."""
     by = grouped(rows, "method", "budget")
     ours = {budget: found for (method, budget), found in by.items() if method == "auto"}
@@ -161,7 +161,7 @@ def _table(instance: str, rows: Sequence[Row]) -> Table:
         "CPU seconds",
         "auto is there in",
     ]
-    return Table(instance, columns, lines, CAPTION)
+    return ReportTable(instance, columns, lines, CAPTION)
 
 
 CAPTION = (

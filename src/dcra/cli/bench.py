@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dcra.bench.registry import BENCHMARKS, benchmark
+from dcra.bench.registry import BENCHMARKS, find_benchmark
 from dcra.cli.errors import BadInput, bad_input
 from dcra.messages import suggest
 
 if TYPE_CHECKING:
     from dcra.bench.base import Case
-    from dcra.bench.runner import Outcome, Watcher
+    from dcra.bench.runner import RunSummary, Watcher
 
 
 class Names(click.Group):
@@ -40,7 +40,7 @@ def bench(context: click.Context, as_list: bool) -> None:
     """Run a benchmark, or go on with one that was stopped."""
     if as_list:
         for name in BENCHMARKS:
-            click.echo(f"{name:<14}{benchmark(name).summary}")
+            click.echo(f"{name:<14}{find_benchmark(name).summary}")
     elif context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -60,7 +60,7 @@ def merge(out: Path, folders: tuple[Path, ...], where: tuple[str, ...], pack: bo
 
 
 def _command(name: str) -> click.Command:
-    subject = benchmark(name)
+    subject = find_benchmark(name)
     return click.Command(
         name,
         callback=partial(_run, name),
@@ -118,7 +118,7 @@ def _run(
     return 0
 
 
-def _begin(watch: Callable[[list[Case]], Watcher], outcome: Outcome, cases: list[Case]) -> Watcher:
+def _begin(watch: Callable[[list[Case]], Watcher], outcome: RunSummary, cases: list[Case]) -> Watcher:
     """Say what was found in the folder before going on."""
     from dcra.bench.rows import TORN
 
@@ -129,7 +129,7 @@ def _begin(watch: Callable[[list[Case]], Watcher], outcome: Outcome, cases: list
     return watch(cases)
 
 
-def _said(outcome: Outcome) -> str:
+def _said(outcome: RunSummary) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in sorted(outcome.added.items()))
     total = sum(outcome.added.values())
     return f"{total} rows added ({counts or 'none were missing'}); see `dcra report {outcome.folder}`"

@@ -34,7 +34,7 @@ def warmup(quiet: bool) -> None:
 
 
 def tasks(storage: str) -> dict[str, Callable[[], Any]]:
-    """Small solves that need every loop between them: methods but rivals, constraints, a batch, couplings."""
+    """Small solves that need every loop between them: our methods, constraints, a batch, quadratic terms."""
     from dcra import api
     from dcra.apps.qap import qap
     from dcra.methods import METHODS
@@ -54,10 +54,10 @@ def tasks(storage: str) -> dict[str, Callable[[], Any]]:
     def batch() -> Any:
         return api.minimize_batch(matrix(storage, LARGE), np.eye(ROWS), starts=1, seed=0)
 
-    def coupled(method: str, losses: bool) -> Callable[[], Any]:
+    def quadratic(method: str, losses: bool) -> Callable[[], Any]:
         n = SMALL if method == "enumerate" else LARGE
         terms = [Term("l1", matrix(storage, n), np.ones(ROWS))] if losses else []
-        problem = Problem(terms, quadratic=couplings(storage, n))
+        problem = Problem(terms, quadratic=small_quadratic(storage, n))
         return lambda: api.solve(problem, method=method, starts=2, seed=0, n_jobs=1)
 
     def assignment() -> Any:
@@ -65,15 +65,19 @@ def tasks(storage: str) -> dict[str, Callable[[], Any]]:
 
     ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
     found = {method: one(method) for method in ours} | {"constraints": constrained, "batch": batch}
-    found |= {f"{method} Q": coupled(method, False) for method in COUPLED}
-    return found | {f"{method} f+Q": coupled(method, True) for method in COUPLED} | {"assignment": assignment}
+    found |= {f"{method} Q": quadratic(method, False) for method in QUADRATIC}
+    return (
+        found
+        | {f"{method} f+Q": quadratic(method, True) for method in QUADRATIC}
+        | {"assignment": assignment}
+    )
 
 
-COUPLED = ("auto", "flip", "anneal", "tabu", "sweep", "enumerate")
+QUADRATIC = ("auto", "flip", "anneal", "tabu", "sweep", "enumerate")
 """Methods with loops of their own where there is a quadratic term."""
 
 
-def couplings(storage: str, n: int) -> Any:
+def small_quadratic(storage: str, n: int) -> Any:
     """A small Q of whole numbers whose storage the loops keep."""
     Q = np.random.default_rng(1).integers(-3, 4, (n, n))
     if storage == "dense":

@@ -26,7 +26,7 @@ class ConstrainedSearch(Search):
 
     def __post_init__(self) -> None:
         self.penalties = Penalties(self.compiled)
-        self.weights = self.penalties.weights
+        self.penalty_weights = self.penalties.weights
 
     @property
     def constraints(self) -> Constraints:
@@ -54,7 +54,7 @@ class ConstrainedSearch(Search):
 
     def settle(self) -> None:
         """Repair the least violating point where no feasible one was met, and report what is left."""
-        self.weights = self.penalties.weights
+        self.penalty_weights = self.penalties.weights
         if self.spins is None and self.nearest is not None and self.status is not Status.INFEASIBLE:
             x = self.compiled.in_domain(self.nearest)
             self.offer(self.compiled.encode(Repair(self.constraints)(x, np.zeros(x.size), self.seed)))

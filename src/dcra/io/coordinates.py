@@ -25,7 +25,7 @@ class Entries(NamedTuple):
     line: Host
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     number: int
     words: list[str]
 
@@ -48,13 +48,13 @@ def save_text(path: Path, text: str) -> None:
     path.write_bytes(gzip.compress(data, mtime=0) if path.name.lower().endswith(".gz") else data)
 
 
-def lines_of(text: str, comments: str = "#c%") -> list[Line]:
+def lines_of(text: str, comments: str = "#c%") -> list[TextLine]:
     """The lines that hold something: words, and the number of the line in the file."""
-    lines = (Line(number, line.split()) for number, line in enumerate(text.splitlines(), 1))
+    lines = (TextLine(number, line.split()) for number, line in enumerate(text.splitlines(), 1))
     return [line for line in lines if line.words and line.words[0][0] not in comments]
 
 
-def whole(line: Line, place: int, what: str) -> int:
+def whole(line: TextLine, place: int, what: str) -> int:
     """A whole number from a line."""
     try:
         return int(line.words[place])
@@ -66,7 +66,7 @@ def whole(line: Line, place: int, what: str) -> int:
         ) from None
 
 
-def size(line: Line, place: int, what: str) -> int:
+def size(line: TextLine, place: int, what: str) -> int:
     """A number of things that the file promises, before anything is made for them."""
     count = whole(line, place, what)
     if count < 0:
@@ -79,7 +79,7 @@ def size(line: Line, place: int, what: str) -> int:
     return count
 
 
-def read_entries(lines: list[Line], n: int, base: int, default: float | None = None) -> Entries:
+def read_entries(lines: list[TextLine], n: int, base: int, default: float | None = None) -> Entries:
     """Lines `i j value` with indices from `base`; `default` is the value of a line that has none."""
     count = len(lines)
     index = np.empty((count, 2), np.int64)

@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from dcra.io.paths import require_file, require_no_directory
 from dcra.io.text import parse_loss
 from dcra.losses import Loss
 from dcra.messages import suggest
@@ -97,12 +98,12 @@ def read(
         If the file is missing, damaged, or does not hold a problem; the message says which.
     """
     file = Path(path)
-    _require_no_directory(file)
+    require_no_directory(file)
     if format is None and format_of(file) is None and file.is_file():
         format = _looked_into(file)
     module = _module(file, format)
-    _require_file(file)
-    beside = None if b is None else _require_file(Path(b))
+    require_file(file)
+    beside = None if b is None else require_file(Path(b))
     if isinstance(loss, str):
         loss = parse_loss(loss)
     try:
@@ -149,7 +150,7 @@ def _extensions() -> dict[str, str]:
 
 def recognised(path: PathLike) -> str:
     """The format in which `read` would take a file."""
-    file = _require_file(Path(path))
+    file = require_file(Path(path))
     return format_of(file) or _looked_into(file) or "unknown"
 
 
@@ -178,26 +179,6 @@ def _unknown(path: Path) -> str:
     near = get_close_matches(path.suffix[1:].lower(), _extensions(), n=1)
     hint = f"; did you mean .{near[0]}?" if near else ""
     return f"unknown extension {path.suffix}; known are {known}{hint}"
-
-
-def _require_no_directory(path: Path) -> None:
-    if path.is_dir():
-        raise ValueError(f"{path}: is a directory, not a file")
-
-
-def _require_file(path: Path) -> Path:
-    _require_no_directory(path)
-    if not path.exists():
-        near = get_close_matches(path.name, _neighbours(path), n=1)
-        raise ValueError(f"{path}: no such file" + (f"; did you mean {near[0]}?" if near else ""))
-    return path
-
-
-def _neighbours(path: Path) -> list[str]:
-    try:
-        return [entry.name for entry in path.parent.iterdir()]
-    except OSError:
-        return []
 
 
 def _complaint(path: Path, error: BaseException) -> str:

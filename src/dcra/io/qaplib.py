@@ -5,28 +5,38 @@ The problem has n^2 variables in {0,1}: number n i + p says that facility i is a
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import numpy as np
 
 from dcra._array import Host
-from dcra.io.coordinates import Line, lines_of, number, save_text, text_of, whole
+from dcra.io.coordinates import TextLine, lines_of, number, save_text, text_of, whole
+from dcra.io.paths import require_file
 from dcra.model.problem import Problem
 
 
 def read(path: Path, b: Path | None = None) -> Problem:
     from dcra.apps.qap import qap_problem
 
-    return qap_problem(*read_matrices(path))
+    return qap_problem(*_matrices(text_of(path)))
 
 
 def write(path: Path, problem: Problem) -> None:
     raise ValueError(f"{path}: write a QAPLIB file by dcra.io.qaplib.write_matrices(path, flow, distance)")
 
 
-def read_matrices(path: Path) -> tuple[Host, Host]:
-    """The two matrices of a .dat file."""
-    lines = lines_of(text_of(path))
+def read_matrices(path: str | Path) -> tuple[Host, Host]:
+    """The two matrices of a .dat file; ValueError where it is missing or damaged, with its name."""
+    file = require_file(Path(path))
+    try:
+        return _matrices(text_of(file))
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise ValueError(f"{file}: {error}") from error
+
+
+def _matrices(text: str) -> tuple[Host, Host]:
+    lines = lines_of(text)
     if not lines:
         raise ValueError("the file is empty")
     n = whole(lines[0], 0, "the size")
@@ -74,7 +84,7 @@ def write_solution(path: str | Path, value: float, permutation: Host) -> None:
     save_text(Path(path), f"{len(permutation)} {number(float(value))}\n{order}\n")
 
 
-def _numbers(lines: list[Line], skip: int = 0) -> list[float]:
+def _numbers(lines: list[TextLine], skip: int = 0) -> list[float]:
     values = []
     for k, line in enumerate(lines):
         for word in line.words[skip if k == 0 else 0 :]:

@@ -15,7 +15,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.io.coordinates import (
     Entries,
-    Line,
+    TextLine,
     entry_lines,
     lines_of,
     read_entries,
@@ -58,7 +58,7 @@ def quadratic_problem(entries: Entries, twice: bool, domain: str) -> Problem:
     return Problem(linear=linear if own.any() else None, quadratic=Q.tocsc(), domain=domain)
 
 
-def _sparse_entries(lines: list[Line]) -> Entries:
+def _sparse_entries(lines: list[TextLine]) -> Entries:
     head, *rest = lines
     n, m = size(head, 0, "the number of variables"), size(head, 1, "the number of entries")
     _require_variables(n, head)
@@ -67,7 +67,7 @@ def _sparse_entries(lines: list[Line]) -> Entries:
     return entries
 
 
-def _qubo_entries(lines: list[Line]) -> Entries:
+def _qubo_entries(lines: list[TextLine]) -> Entries:
     head, *rest = lines
     if head.words[:2] != ["p", "qubo"]:
         raise ValueError(f"line {head.number}: `p qubo 0 nodes diagonals couplers` expected")
@@ -82,12 +82,12 @@ def _qubo_entries(lines: list[Line]) -> Entries:
     return entries
 
 
-def _coo_entries(lines: list[Line]) -> Entries:
+def _coo_entries(lines: list[TextLine]) -> Entries:
     n = 1 + max(max(size(line, 0, "an index"), size(line, 1, "an index")) for line in lines)
     return read_entries(lines, n, base=0)
 
 
-def _require_variables(n: int, head: Line) -> None:
+def _require_variables(n: int, head: TextLine) -> None:
     if n == 0:
         raise ValueError(f"line {head.number}: a problem needs at least one variable")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dcra.io.coordinates import Line, lines_of, text_of
+from dcra.io.coordinates import TextLine, lines_of, text_of
 
 
 def by_content(path: Path) -> str | None:
@@ -38,7 +38,7 @@ def by_content(path: Path) -> str | None:
     return None
 
 
-def _has_diagonal(lines: list[Line]) -> bool:
+def _has_diagonal(lines: list[TextLine]) -> bool:
     return any(line.words[0] == line.words[1] for line in lines if len(line.words) == 3)
 
 

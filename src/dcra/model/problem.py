@@ -38,6 +38,7 @@ class Problem:
     A subclass is a kind of problem: an ordinary one to every method, whose `specialist` knows better ways.
     """
 
+    constraint_kind: ClassVar[str] = "linear"
     specialist: ClassVar[str] = ""
     """'module:object' of what "auto" asks first, a `dcra.search.specialists.Specialist`; none by default."""
 
@@ -93,6 +94,11 @@ class Problem:
     @property
     def n_rows(self) -> int:
         return sum(term.operator.shape[0] for term in self.terms)
+
+    @property
+    def n_constraints(self) -> int:
+        """How many constraints x must satisfy, of the kind that `constraint_kind` names."""
+        return 0 if self.constraints is None else len(self.constraints)
 
     @property
     def entries(self) -> int:

@@ -204,5 +204,7 @@ def report(search: Search) -> Result:
         compile_seconds=search.compile_seconds,
         feasible=search.feasible,
         violation=search.violation,
-        weights=search.weights,
+        n_constraints=compiled.problem.n_constraints,
+        constraint_kind=compiled.problem.constraint_kind,
+        penalty_weights=search.penalty_weights,
     )

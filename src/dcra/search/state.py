@@ -64,7 +64,7 @@ class Search:
     status: Status | None = None
     feasible: bool = True
     violation: float = 0.0
-    weights: Host | None = None  # of the constraints' penalties
+    penalty_weights: Host | None = None  # one for each row of linear constraints
     halting: bool = False  # a plain flag: a signal handler may set it at any moment
     _told: float = -inf
     _news: bool = False

@@ -20,8 +20,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from dcra import retrieval
 from dcra.apps import SupervisedHashing, hashing
 from dcra.apps.hashing.codewords import hadamard_codewords, separated_codewords
-from dcra.apps.hashing.rounds import regression
-from dcra.apps.hashing.targets import Table, distinct_pairs
+from dcra.apps.hashing.rounds import make_regression
+from dcra.apps.hashing.targets import TargetTable, distinct_pairs
 from dcra.apps.hashing.wstep import accelerated, huber_descent
 from dcra.apps.hashing.xstep import XStep
 from dcra.engines import DCRA
@@ -52,8 +52,10 @@ def quality(fitted, X, y):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("intercept", [False, True])
 def test_w_step_is_stationary(rng, loss, intercept):
-    table = Table(rng.normal(size=(40, 3)), np.arange(40))
-    problem = regression(table, rng.choice([-1, 1], (40, 5)).astype(np.int8), LOSSES[loss], 2.0, intercept)
+    table = TargetTable(rng.normal(size=(40, 3)), np.arange(40))
+    problem = make_regression(
+        table, rng.choice([-1, 1], (40, 5)).astype(np.int8), LOSSES[loss], 2.0, intercept
+    )
     W = accelerated(problem, np.zeros((3, 5 + intercept)))
     best = problem.objective(W)
     for _ in range(200):
@@ -63,14 +65,14 @@ def test_w_step_is_stationary(rng, loss, intercept):
 
 def test_squared_w_step_is_ridge_regression(rng):
     X, Y = rng.choice([-1, 1], (50, 6)).astype(np.int8), rng.normal(size=(50, 4))
-    problem = regression(Table(Y, np.arange(50)), X, SquaredL2(), 3.0, False)
+    problem = make_regression(TargetTable(Y, np.arange(50)), X, SquaredL2(), 3.0, False)
     expected = np.linalg.solve(X.T @ X + 1.5 * np.eye(6), X.T @ Y).T
     np.testing.assert_allclose(accelerated(problem, np.zeros((4, 6))), expected)
 
 
 def test_huber_descent_is_the_papers(rng):
     X, Y = rng.choice([-1, 1], (30, 5)).astype(np.int8), rng.normal(size=(30, 3))
-    problem = regression(Table(Y, np.arange(30)), X, L1(), 0.5, False)
+    problem = make_regression(TargetTable(Y, np.arange(30)), X, L1(), 0.5, False)
     mu, W = 0.1, rng.normal(size=(3, 5))
     R = Y - W @ X.T if Y.shape[0] == 3 else Y.T - W @ X.T
     step = 1 / (30 * 5 / mu + 0.5)

@@ -16,7 +16,7 @@ CHUNK_ENTRIES = 1 << 22
 """Means in memory at once."""
 
 
-def lockstep(asked: Asked) -> list[Host | None]:
+def pass_messages_together(asked: Asked) -> list[Host | None]:
     """For each row of measurements a point that seems to match them, or None."""
     channel = Channel.of(asked.A)
     if channel.rows == 1 or asked.noise:

@@ -14,7 +14,7 @@ import numpy as np
 from dcra._array import Host, to_numpy
 from dcra.api import solve
 from dcra.apps.compressed_sensing.errors import choose_lam, choose_loss, gross_errors, rounding_of, spread_of
-from dcra.apps.compressed_sensing.lockstep import lockstep
+from dcra.apps.compressed_sensing.lockstep import pass_messages_together
 from dcra.apps.compressed_sensing.messages import MessagePassing
 from dcra.apps.compressed_sensing.result import Recoveries, Recovery
 from dcra.apps.compressed_sensing.validation import Asked, check
@@ -95,16 +95,16 @@ def recover(
     begun = time.perf_counter()
     asked = check(A, y, sparsity, lam, noise, loss, time_limit, starts)
     chosen = secrets.randbits(32) if seed is None else seed
-    session = Session(asked, begun, chosen, n_jobs)
+    session = RecoveryCall(asked, begun, chosen, n_jobs)
     if np.ndim(y) == 1:
         return session.recover(asked.rows[0], None)
-    known = lockstep(asked) if len(asked.rows) > 1 else [None] * len(asked.rows)
+    known = pass_messages_together(asked) if len(asked.rows) > 1 else [None] * len(asked.rows)
     each = tuple(session.recover(row, x) for row, x in zip(asked.rows, known, strict=True))
     return Recoveries(each, time.perf_counter() - begun)
 
 
 @dataclass(frozen=True)
-class Session:
+class RecoveryCall:
     """One call: what was asked for, since when, with which seed."""
 
     asked: Asked
@@ -120,14 +120,14 @@ class Session:
         if known is None or not attempt.matches(known):
             attempt.search()
         else:
-            attempt.x = known
+            attempt.x, attempt.stages = known, [MessagePassing.name]
         return replace(attempt.report(), seconds=time.perf_counter() - entered)
 
 
 class Attempt:
     """The search for one signal, stage by stage, until one of them matches."""
 
-    def __init__(self, session: Session, y: Host) -> None:
+    def __init__(self, session: RecoveryCall, y: Host) -> None:
         self.session, self.asked, self.y = session, session.asked, y
         self.exact = Problem([Term(L1(), self.asked.A, y)], domain="binary")
         self.operator = self.exact.terms[0].operator
@@ -136,6 +136,7 @@ class Attempt:
         self.result: Result | None = None
         self.solved = self.exact
         self.starts = 0
+        self.stages: list[str] = []
         self.loss: Loss = self.asked.loss or L1()
         self.lam = self.asked.lam or 0.0
         self.sigma = self.asked.noise or 0.0
@@ -187,6 +188,7 @@ class Attempt:
             n_starts=self.starts,
             seconds=0.0,
             seed=self.session.seed,
+            method=", ".join(dict.fromkeys(self.stages)),
         )
 
     def _bound(self) -> float:
@@ -285,6 +287,7 @@ class Attempt:
         if self.result.status is Status.INTERRUPTED:
             self.session.interrupted.set()
         self.starts += self.result.n_starts
+        self.stages.append(self.result.method)
         x = np.asarray(to_numpy(self.result.x), np.float64)
         if self.x is None or problem is not self.exact or self.result.fun <= self.exact.objective(self.x):
             self.x = x

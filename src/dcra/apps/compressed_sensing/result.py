@@ -35,6 +35,8 @@ class Recovery:
         Why the search ended.
     n_starts, seconds, seed
         Starts taken to local answers, wall-clock time, and the seed that gives the same answer again.
+    method : str
+        The stages that were run, in their order: "messages", "flip", "auto".
     """
 
     x: Host = field(repr=False)
@@ -49,6 +51,7 @@ class Recovery:
     n_starts: int
     seconds: float
     seed: int
+    method: str
 
     @property
     def matched(self) -> bool:
@@ -78,6 +81,7 @@ class Recovery:
             "objective": f"{self.objective:.8g}  ({type(self.loss).__name__}, lam {self.lam:.3g})",
             "lower bound": f"{self.lower_bound:.8g}",
             "work": f"{self.n_starts} starts, {self.seconds:.3g} s, seed {self.seed}",
+            "method": self.method,
         }
         return "\n".join(f"{name:>14}  {text}" for name, text in rows.items())
 

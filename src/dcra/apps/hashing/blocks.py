@@ -34,7 +34,7 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.split(".")[0] == "dask"
 
 
-class Rows:
+class SampleRows:
     """The rows of X (n, d), read in ranges and checked as they are read."""
 
     def __init__(self, X: Any, n_jobs: int = 1) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 from dcra.apps.hashing.features import Features
 from dcra.apps.hashing.linear_hash import LinearHash
 from dcra.apps.hashing.relevance import relevance_table
-from dcra.apps.hashing.rounds import Model, Report, Rounds
+from dcra.apps.hashing.rounds import Alternation, HashingModel, Report
 from dcra.apps.hashing.starts import random_codes, random_coefficients, separated_codes
-from dcra.apps.hashing.targets import Table, Targets
+from dcra.apps.hashing.targets import Targets, TargetTable
 from dcra.apps.hashing.xstep import XStep, check_solver
 from dcra.engines.base import Engine
 from dcra.losses import L1, Huber, Loss, SquaredL2
@@ -156,10 +156,12 @@ class SupervisedHashing(LinearHash):
     def _needs_labels(self) -> bool:
         return self.target != "features"
 
-    def _learn(self, features: Features, table: Table | None, seed: int) -> None:
+    def _learn(self, features: Features, table: TargetTable | None, seed: int) -> None:
         targets = self._targets(features, table)
         x_step = XStep(self._loss(), float(self.nu), self.solver, seed, self._jobs)
-        model = Model(targets, features, x_step, self._delta(targets), float(self.ridge), self.fit_intercept)
+        model = HashingModel(
+            targets, features, x_step, self._delta(targets), float(self.ridge), self.fit_intercept
+        )
         W = None
         if self.start == "random":
             X = random_codes(features.rows.n, self.n_bits, seed)
@@ -167,14 +169,14 @@ class SupervisedHashing(LinearHash):
         else:
             X = separated_codes(targets, self.n_bits, seed, self._jobs)
         smoothing = self.smoothing if self.w_step == "huber-descent" else 0.0
-        fitted = Rounds(self.max_rounds, self.tol, smoothing).run(model, X, W, self._report())
+        fitted = Alternation(self.max_rounds, self.tol, smoothing).run(model, X, W, self._report())
         self.codes_ = fitted.X
         self.W_, self.intercept_ = model.split(fitted.W)
         self.projection_ = fitted.P
         self.objective_path_ = fitted.path
         self.n_iter_ = fitted.n_rounds
 
-    def _targets(self, features: Features, table: Table | None) -> Targets:
+    def _targets(self, features: Features, table: TargetTable | None) -> Targets:
         if table is None:
             return features.rows
         return table if self.target == "labels" else relevance_table(table)
@@ -182,7 +184,7 @@ class SupervisedHashing(LinearHash):
     def _delta(self, targets: Targets) -> float:
         if self.delta is not None:
             return float(self.delta)
-        return targets.n * self.n_bits / targets.d if isinstance(targets, Table) else 1.0
+        return targets.n * self.n_bits / targets.d if isinstance(targets, TargetTable) else 1.0
 
     def _loss(self) -> Loss:
         if self.loss == "huber":

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dcra._array import Host
 from dcra.apps.hashing import blocks
-from dcra.apps.hashing.blocks import Rows, ordered, ranges
+from dcra.apps.hashing.blocks import SampleRows, ordered, ranges
 from dcra.messages import suggest
 
 MAP_ROWS = 10_000
@@ -85,7 +85,7 @@ def mapped(transformer: Any, block: Host) -> Host:
 class Features:
     """The features Phi (n, m) of all samples, never in one piece."""
 
-    def __init__(self, rows: Rows, transformer: Any, n_jobs: int) -> None:
+    def __init__(self, rows: SampleRows, transformer: Any, n_jobs: int) -> None:
         self.rows, self.transformer, self.n_jobs = rows, transformer, n_jobs
         probe = mapped(transformer, rows.read(0, 1))
         self.m = probe.shape[1]

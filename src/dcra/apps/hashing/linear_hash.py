@@ -11,10 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dcra._array import Host
-from dcra.apps.hashing.blocks import Rows, is_dask, ordered, ranges
+from dcra.apps.hashing.blocks import SampleRows, is_dask, ordered, ranges
 from dcra.apps.hashing.features import MAP_ROWS, Features, feature_map, mapped
 from dcra.apps.hashing.ridge import signs
-from dcra.apps.hashing.targets import Table, label_table
+from dcra.apps.hashing.targets import TargetTable, label_table
 from dcra.search.threads import one_blas_thread
 
 MAX_BITS = 1024
@@ -74,7 +74,7 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             hashed = {"transformer": self.feature_map_, "P": self.projection_, "dtype": np.int8}
             return X.rechunk({1: -1}).map_blocks(encode, **hashed, chunks=columns)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        rows = Rows(X)
+        rows = SampleRows(X)
 
         def part(lo: int, hi: int) -> Host:
             return encode(rows.read(lo, hi), self.feature_map_, self.projection_)
@@ -82,13 +82,13 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with one_blas_thread():
             return np.concatenate(list(ordered(part, ranges(rows.n), self._jobs)))
 
-    def _learn(self, features: Features, table: Table | None, seed: int) -> None:
+    def _learn(self, features: Features, table: TargetTable | None, seed: int) -> None:
         raise NotImplementedError
 
     def _needs_labels(self) -> bool:
         return True
 
-    def _labels(self, y: Any, n: int) -> Table | None:
+    def _labels(self, y: Any, n: int) -> TargetTable | None:
         if not self._needs_labels():
             return None
         classes, table = label_table(y, n)
@@ -101,13 +101,13 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not whole or not 1 <= self.n_bits <= MAX_BITS:
             raise ValueError(f"`n_bits` must be an integer in 1..{MAX_BITS}; got {self.n_bits!r}")
 
-    def _rows(self, X: Any) -> Rows:
+    def _rows(self, X: Any) -> SampleRows:
         if not is_dask(X):
-            return Rows(validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2))
+            return SampleRows(validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2))
         if X.ndim != 2 or np.isnan(X.shape[0]):
             raise ValueError(f"`X` must be a Dask array of known shape (n, d); got shape {X.shape}")
         self.n_features_in_ = int(X.shape[1])
-        return Rows(X, self._jobs)
+        return SampleRows(X, self._jobs)
 
     def _check_width(self, X: Any) -> None:
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
@@ -116,7 +116,7 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"{self.n_features_in_} features as input"
             )
 
-    def _features(self, rows: Rows, seed: int) -> Features:
+    def _features(self, rows: SampleRows, seed: int) -> Features:
         transformer = feature_map(self.feature_map, self.n_anchors, self.sigma, seed)
         chosen = np.random.default_rng(seed).permutation(rows.n)[:MAP_ROWS]
         self.feature_map_ = transformer.fit(rows.sample(chosen))

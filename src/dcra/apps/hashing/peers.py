@@ -13,7 +13,7 @@ from dcra.apps.hashing.features import Features
 from dcra.apps.hashing.linear_hash import LinearHash
 from dcra.apps.hashing.ridge import Ridge, signs
 from dcra.apps.hashing.starts import random_codes
-from dcra.apps.hashing.targets import Table
+from dcra.apps.hashing.targets import TargetTable
 
 BIT_PASSES = 10
 
@@ -60,7 +60,7 @@ class Alternating(Peer):
     """lambda, of |W|^2."""
     nu = 1e-5
 
-    def _learn(self, features: Features, table: Table | None, seed: int) -> None:
+    def _learn(self, features: Features, table: TargetTable | None, seed: int) -> None:
         assert table is not None
         n = features.rows.n
         B = random_codes(n, self.n_bits, seed)
@@ -75,7 +75,7 @@ class Alternating(Peer):
                 break
         self.codes_, self.projection_ = B, P
 
-    def _codes(self, table: Table, B: Host, F: Host) -> Host:
+    def _codes(self, table: TargetTable, B: Host, F: Host) -> Host:
         raise NotImplementedError
 
 
@@ -85,7 +85,7 @@ class FSDH(Alternating):
     F are the values of the hash function; lambda = 1, nu = 1e-5, five rounds.
     """
 
-    def _codes(self, table: Table, B: Host, F: Host) -> Host:
+    def _codes(self, table: TargetTable, B: Host, F: Host) -> Host:
         counts = np.bincount(table.index, minlength=len(table.values))
         inner = (table.values * counts[:, None]).T @ table.values + self.weight * np.eye(table.d)
         W = solve(inner, table.values.T @ sums_by(table, B), assume_a="pos")
@@ -98,7 +98,7 @@ class SDH(Alternating):
     F are the values of the hash function; lambda = 1, nu = 1e-5, five rounds.
     """
 
-    def _codes(self, table: Table, B: Host, F: Host) -> Host:
+    def _codes(self, table: TargetTable, B: Host, F: Host) -> Host:
         wide = B.astype(np.float64)
         inner = wide.T @ wide + self.weight * np.eye(self.n_bits)
         W = solve(inner, sums_by(table, B).T @ table.values, assume_a="pos")
@@ -117,7 +117,7 @@ class SDH(Alternating):
 class ClassCodewords(Peer):
     """Nothing learned: random rows of a Hadamard matrix, one per class; for several labels their majority."""
 
-    def _learn(self, features: Features, table: Table | None, seed: int) -> None:
+    def _learn(self, features: Features, table: TargetTable | None, seed: int) -> None:
         assert table is not None
         words = hadamard_codewords(table.d, self.n_bits, seed)
         self._finish(features, signs(table.values @ words)[table.index])
@@ -131,7 +131,7 @@ class ITQ(Peer):
     def _needs_labels(self) -> bool:
         return False
 
-    def _learn(self, features: Features, table: Table | None, seed: int) -> None:
+    def _learn(self, features: Features, table: TargetTable | None, seed: int) -> None:
         Phi = features.project(np.eye(features.m), 0, features.rows.n)
         mean = Phi.mean(axis=0)
         centred = Phi - mean
@@ -156,7 +156,7 @@ class LSH(Peer):
     def _needs_labels(self) -> bool:
         return False
 
-    def _learn(self, features: Features, table: Table | None, seed: int) -> None:
+    def _learn(self, features: Features, table: TargetTable | None, seed: int) -> None:
         n = features.rows.n
         mean = features.cross(np.ones((n, 1)))[:, 0] / n
         self.projection_ = np.random.default_rng(seed).normal(size=(features.m, self.n_bits))
@@ -164,7 +164,7 @@ class LSH(Peer):
         self.codes_ = signs(features.project(self.projection_, 0, n))
 
 
-def sums_by(table: Table, B: Host) -> Host:
+def sums_by(table: TargetTable, B: Host) -> Host:
     """For each row of the table, the sum (m, r) of the codes of its samples."""
     out = np.zeros((len(table.values), B.shape[1]))
     order = np.argsort(table.index, kind="stable")

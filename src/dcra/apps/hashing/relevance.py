@@ -7,13 +7,13 @@ from scipy.linalg import eigh
 
 from dcra._array import Host
 from dcra.apps.hashing.blocks import ranges
-from dcra.apps.hashing.targets import Table
+from dcra.apps.hashing.targets import TargetTable
 
 LANDMARKS = 3000
 """Sets of labels, the most frequent, whose relations decide the coordinates of all."""
 
 
-def relevance_table(table: Table) -> Table:
+def relevance_table(table: TargetTable) -> TargetTable:
     """Rows e with e_i'e_j about the root of the number of labels that the sets i and j share.
 
     One class per sample is such a table already. Else they are principal coordinates (Nystroem's, where there
@@ -34,4 +34,4 @@ def relevance_table(table: Table) -> Table:
     kept = spread > 1e-9 * spread[-1]
     axes = (axes[:, kept] / np.sqrt(spread[kept]))[:, ::-1]
     values = [shared(table.values[lo:hi]) @ axes for lo, hi in ranges(len(table.values))]
-    return Table(np.concatenate(values), table.index)
+    return TargetTable(np.concatenate(values), table.index)

@@ -11,7 +11,7 @@ from dcra._array import Host
 from dcra.apps.hashing.blocks import SPAN, ranges
 from dcra.apps.hashing.features import Features
 from dcra.apps.hashing.ridge import Ridge
-from dcra.apps.hashing.targets import Table, Targets, distinct_pairs
+from dcra.apps.hashing.targets import Targets, TargetTable, distinct_pairs
 from dcra.apps.hashing.wstep import Part, Regression, accelerated, huber_descent
 from dcra.apps.hashing.xstep import XStep
 from dcra.losses import Loss
@@ -19,14 +19,14 @@ from dcra.losses import Loss
 Report = Callable[[int, float, int], None]
 
 
-def regression(targets: Targets, X: Host, loss: Loss, delta: float, intercept: bool) -> Regression:
+def make_regression(targets: Targets, X: Host, loss: Loss, delta: float, intercept: bool) -> Regression:
     """The W-step for codes X; where targets come from a table, equal pairs of target and code are one."""
     penalty = np.concatenate([np.full(X.shape[1], delta), np.zeros(int(intercept))])
 
     def widened(codes: Host) -> Host:
         return np.concatenate([codes.astype(np.float64), np.ones((len(codes), int(intercept)))], axis=1)
 
-    if isinstance(targets, Table):
+    if isinstance(targets, TargetTable):
         pairs = distinct_pairs(targets.index, X)
         Y, codes = targets.values[targets.index[pairs.first]], widened(X[pairs.first])
         whole = (Y, codes, pairs.counts.astype(np.float64))
@@ -40,7 +40,7 @@ def regression(targets: Targets, X: Host, loss: Loss, delta: float, intercept: b
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class HashingModel:
     """minimise sum_i f(W x_i + w - y_i) + delta/2 |W|^2 + nu (|X - Phi P|^2 + ridge |P|^2).
 
     Over W (d, r), the intercept w where there is one, P (m, r) and signs X (n, r).
@@ -57,9 +57,9 @@ class Model:
     def nu(self) -> float:
         return self.x_step.nu
 
-    def regression(self, X: Host) -> Regression:
+    def make_regression(self, X: Host) -> Regression:
         """The W-step for codes X."""
-        return regression(self.targets, X, self.x_step.loss, self.delta, self.intercept)
+        return make_regression(self.targets, X, self.x_step.loss, self.delta, self.intercept)
 
     def split(self, W: Host) -> tuple[Host, Host]:
         """The coefficients of the bits, and the intercept."""
@@ -68,7 +68,7 @@ class Model:
     def improve(self, W: Host, X: Host, P: Host | None) -> tuple[Host, int]:
         """The X-step."""
         V, w = self.split(W)
-        if isinstance(self.targets, Table) and P is None:
+        if isinstance(self.targets, TargetTable) and P is None:
             pairs = distinct_pairs(self.targets.index, X)
             Y = self.targets.values[self.targets.index[pairs.first]] - w
             codes, changed = self.x_step.improve(V, Y, X[pairs.first])
@@ -83,7 +83,7 @@ class Model:
 
 
 @dataclass(eq=False)
-class Fitted:
+class FittedCodes:
     """Where the rounds ended."""
 
     X: Host
@@ -95,7 +95,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Rounds:
+class Alternation:
     """How often, and how W is updated: smoothing > 0 asks for the paper's Huber descent.
 
     Parameters
@@ -118,7 +118,7 @@ class Rounds:
             return huber_descent(problem, W, self.smoothing, n, self.descent_steps)
         return accelerated(problem, W)
 
-    def run(self, model: Model, X: Host, W: Host | None, report: Report) -> Fitted:
+    def run(self, model: HashingModel, X: Host, W: Host | None, report: Report) -> FittedCodes:
         """Alternate from codes X, improved for a given W, until they no longer change."""
         n = len(X)
         if W is None:
@@ -127,13 +127,13 @@ class Rounds:
             X, _ = model.improve(W, X, None)
         gram, cross = model.features.statistics(X)
         hash_function = Ridge(gram, model.ridge)
-        fitted = Fitted(X, W, hash_function.solve(cross))
+        fitted = FittedCodes(X, W, hash_function.solve(cross))
 
         def objective(problem: Regression) -> float:
             tied = model.nu * hash_function.value(fitted.P, cross, n) if model.nu > 0 else 0.0
             return problem.objective(fitted.W) + tied
 
-        problem = model.regression(X)
+        problem = model.make_regression(X)
         for k in range(self.max_rounds):
             fitted.W = self.w_step(problem, fitted.W, n)
             fitted.path.append(objective(problem))
@@ -145,7 +145,7 @@ class Rounds:
                 break
             fitted.X = improved
             cross = model.features.cross(fitted.X) if model.nu > 0 else cross
-            problem = model.regression(fitted.X)
+            problem = model.make_regression(fitted.X)
             fitted.path.append(objective(problem))
             if model.nu > 0:
                 fitted.P = hash_function.solve(cross)

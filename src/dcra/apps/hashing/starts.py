@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dcra._array import Host
-from dcra.apps.hashing.blocks import BLOCK, Rows, ordered, ranges
+from dcra.apps.hashing.blocks import BLOCK, SampleRows, ordered, ranges
 from dcra.apps.hashing.codewords import separated_codewords
 from dcra.apps.hashing.features import MAP_ROWS
 from dcra.apps.hashing.ridge import signs
-from dcra.apps.hashing.targets import Table, Targets
+from dcra.apps.hashing.targets import Targets, TargetTable
 
 
 def random_codes(n: int, n_bits: int, seed: int) -> Host:
@@ -29,19 +29,19 @@ def random_coefficients(d: int, n_bits: int, intercept: bool, seed: int) -> Host
 
 def separated_codes(targets: Targets, n_bits: int, seed: int, n_jobs: int) -> Host:
     """Codes that are as far apart as the targets are: of their class, of their labels, of their features."""
-    if isinstance(targets, Table):
+    if isinstance(targets, TargetTable):
         return label_codes(targets, n_bits, seed)[targets.index]
     return feature_codes(targets, n_bits, seed, n_jobs)
 
 
-def label_codes(table: Table, n_bits: int, seed: int) -> Host:
+def label_codes(table: TargetTable, n_bits: int, seed: int) -> Host:
     """A code for each row of the table: of a class its word, else the row, turned at random."""
     if table.one_hot:
         return signs(separated_codewords(table.d, n_bits, seed))
     return signs(table.values @ random_turn(table.d, n_bits, np.random.default_rng(seed)))
 
 
-def feature_codes(rows: Rows, n_bits: int, seed: int, n_jobs: int) -> Host:
+def feature_codes(rows: SampleRows, n_bits: int, seed: int, n_jobs: int) -> Host:
     """Signs of principal components, turned at random: r bits of r directions (or as many as there are)."""
     rng = np.random.default_rng(seed)
     sample = rows.sample(rng.permutation(rows.n)[:MAP_ROWS]).astype(np.float64)

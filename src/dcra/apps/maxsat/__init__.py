@@ -5,7 +5,7 @@ minimise the weight of the false soft clauses; clauses of any length, weighted o
 
 from dcra.apps.maxsat.clauses import Clauses, random_clauses
 from dcra.apps.maxsat.output import Reporter, final_lines
-from dcra.apps.maxsat.problem import ClauseProblem, Quadratic, quadratic_form
+from dcra.apps.maxsat.problem import ClauseProblem, QuadraticForm, quadratic_form
 from dcra.apps.maxsat.search import ClauseAnneal, ClauseWalk
 from dcra.apps.maxsat.solve import MaxSatResult, solve
 
@@ -15,7 +15,7 @@ __all__ = [
     "ClauseWalk",
     "Clauses",
     "MaxSatResult",
-    "Quadratic",
+    "QuadraticForm",
     "Reporter",
     "final_lines",
     "quadratic_form",

@@ -48,7 +48,7 @@ def stage_for(compiled: Compiled, clauses: Clauses, fun: float, seconds: float) 
         return None
     pairs = PairStage(clauses, fun, trivial_bound(compiled.problem))
     units = bool(np.any(clauses.lengths == 1))  # else all variables at 1/2 make every clause true
-    return InTurn([pairs, DualStage(compiled, fun)]) if units else pairs
+    return BoundsInTurn([pairs, DualStage(compiled, fun)]) if units else pairs
 
 
 def _loops_at_hand(seconds: float) -> bool:
@@ -60,7 +60,7 @@ def _worth(seconds: float) -> float:
     return PATIENCE if seconds == inf else seconds
 
 
-class InTurn:
+class BoundsInTurn:
     """Several stages, each a step at a time; the best of their bounds."""
 
     def __init__(self, stages: list[Stage]) -> None:
@@ -98,7 +98,7 @@ class PairStage:
     """
 
     def __init__(self, clauses: Clauses, fun: float, bound: float = 0.0) -> None:
-        self.pairs = Pairs(clauses)
+        self.pairs = ClausePairs(clauses)
         self.bound, self.fun = bound, fun if 0 <= fun < clauses.top else 0.1 * clauses.top
         self.most = float(clauses.top)  # what every infeasible point costs
         self.prices = np.zeros_like(self.pairs.least_price)
@@ -154,7 +154,7 @@ class PairStage:
         self.relaxation.couplings, self.constant, self.size = self.pairs.priced(self.prices)
 
 
-class Pairs:
+class ClausePairs:
     """The pairs of variables that share a clause, and the cost as a quadratic of spins at given prices.
 
     least_price : (pairs, 4), 0 or, for the products of false hard clauses, -inf

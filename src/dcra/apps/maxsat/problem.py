@@ -30,6 +30,7 @@ class ClauseProblem(Problem):
     """
 
     specialist: ClassVar[str] = "dcra.apps.maxsat.plan:SPECIALIST"
+    constraint_kind: ClassVar[str] = "clause"
 
     def __init__(self, clauses: Clauses) -> None:
         self.clauses = clauses
@@ -45,6 +46,11 @@ class ClauseProblem(Problem):
         return build_formula(self.clauses)
 
     @property
+    def n_constraints(self) -> int:
+        """Hard clauses."""
+        return int(np.count_nonzero(self.clauses.hard))
+
+    @property
     def loops(self) -> str:
         return "clauses"
 
@@ -58,7 +64,7 @@ class ClauseProblem(Problem):
         return np.array([float(self.clauses.violated(point)) for point in points])
 
 
-class Quadratic(NamedTuple):
+class QuadraticForm(NamedTuple):
     """constant + h's + s'Js over spins s, J upper triangular with zero diagonal (scipy.sparse)."""
 
     h: Host
@@ -84,7 +90,7 @@ def _hinge(clauses: Clauses, rows: NDArray[np.bool_], weight: Host) -> Term:
     return Term("hinge", A.tocsc(), b, float(w[0]) if np.all(w == w[0]) else w)
 
 
-def quadratic_form(clauses: Clauses, weight: Host | None = None) -> Quadratic:
+def quadratic_form(clauses: Clauses, weight: Host | None = None) -> QuadraticForm:
     """Clauses of at most two literals as (1 - l1)(1 - l2)/4 of spins l = +-s: exact, and quadratic.
 
     What bounds of quadratic problems, such as the semidefinite one, start from.
@@ -121,4 +127,4 @@ def quadratic_form(clauses: Clauses, weight: Host | None = None) -> Quadratic:
     products = 0.25 * weight[two] * signs[a] * signs[b]
     J = sparse.csr_array((products, (variables[a], variables[b])), shape=(clauses.n, clauses.n))
     constant = weight[lengths == 0].sum() + 0.5 * weight[one].sum() + 0.25 * weight[two].sum()
-    return Quadratic(h, J, float(constant))
+    return QuadraticForm(h, J, float(constant))

@@ -19,13 +19,27 @@ IMPULSE_GAIN = (1 - SHARE + SHARE * FACTOR) * (1 - SHARE + SHARE / FACTOR)
 
 
 class Frames(NamedTuple):
-    """y = H s + n for k frames: y (n_receive, k), symbols (n_send, k), levels (k, parts n_send)."""
+    """y = H s + n for k frames: what was sent, and what was received.
+
+    Attributes
+    ----------
+    H : (n_receive, n_send) complex array
+    y : (n_receive, k) complex array
+    symbols : (n_send, k) complex array
+    levels : (k, parts n_send) array
+        The symbols in real numbers: levels of their real parts, then of their imaginary ones.
+    noise : float
+        The variance E|n_i|^2.
+    bits : (n_send, k, bits per symbol) array of 0 and 1
+        The Gray bits of the symbols, in the order of `Detection.bits`.
+    """
 
     H: Host
     y: Host
     symbols: Host
     levels: Host
     noise: float
+    bits: Host
 
 
 def iid_channel(n_receive: int, n_send: int, rng: np.random.Generator) -> Host:
@@ -85,7 +99,7 @@ def transmit(
     variance = noise_variance(H, snr_db) if noise is None else noise
     draw = impulsive_noise if impulsive else gaussian_noise
     y = H @ symbols + draw((H.shape[0], frames), variance, rng)
-    return Frames(H, y, symbols, levels, variance)
+    return Frames(H, y, symbols, levels, variance, np.moveaxis(kind.bits(levels), 0, 1))
 
 
 def _gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Host:

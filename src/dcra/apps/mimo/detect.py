@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 from dcra.apps.mimo.constellations import Constellation
 from dcra.apps.mimo.model import Received, received
 from dcra.apps.mimo.parallel import Threads
-from dcra.apps.mimo.robust import down_weighted, residuals, robust
-from dcra.apps.mimo.search import SMALL, Effort, Posterior, effort_for, fitted, least_squares, sampled
+from dcra.apps.mimo.robust import down_weighted, fit_robustly, residuals
+from dcra.apps.mimo.search import (
+    SMALL,
+    DetectionEffort,
+    Posterior,
+    effort_for,
+    fit_least_squares,
+    fitted,
+    sampled,
+)
 from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.result import Status
 from dcra.search.checks import check_count, check_seed
@@ -47,6 +55,9 @@ class Detection:
         that was known of every frame by then.
     seconds : float
     seed : int
+    method : str
+        The stages that were run, such as "k-best, sphere" or "matched filter, annealing, sampling"; under
+        losses other than squares the method of `dcra.minimize`, "auto" or "enumerate".
     """
 
     symbols: Host
@@ -58,6 +69,7 @@ class Detection:
     status: Status
     seconds: float
     seed: int
+    method: str
 
     @property
     def message(self) -> str:
@@ -67,7 +79,8 @@ class Detection:
         frames = 1 if self.symbols.ndim == 1 else self.symbols.shape[1]
         return (
             f"{frames} frames of {self.symbols.shape[0]} symbols, mean loss {np.mean(self.fun):.6g}, "
-            f"{np.count_nonzero(self.proven)} proven, {self.seconds:.3g} s ({self.status.value})"
+            f"{np.count_nonzero(self.proven)} proven, {self.seconds:.3g} s "
+            f"({self.method}; {self.status.value})"
         )
 
 
@@ -123,37 +136,39 @@ def detect(
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     threads = Threads(check_count("n_jobs", n_jobs) or default_jobs())
     with one_blas_thread():
-        found = _decided(model, loss, soft, chosen, threads)
+        found = _decide(model, loss, soft, chosen, threads)
     status = Status.INTERRUPTED if threads.interrupted else _ending(found.sure)
-    return _packed(model, found, status, single, time.perf_counter() - begun, chosen)
+    return _pack(model, found, status, single, time.perf_counter() - begun, chosen)
 
 
 class Decided(NamedTuple):
-    """Levels (k, n), their losses (k,), log-likelihood ratios in soft mode, and which frames are proven."""
+    """Levels (k, n), their losses (k,), log-likelihood ratios in soft mode, what is proven, what was run."""
 
     levels: Host
     fun: Host
     llrs: Host | None
     sure: Host
+    stages: tuple[str, ...]
 
 
-def _decided(model: Received, loss: str | Loss, soft: bool, seed: int, threads: Threads) -> Decided:
+def _decide(model: Received, loss: str | Loss, soft: bool, seed: int, threads: Threads) -> Decided:
     effort = effort_for(model.n, len(model.y))
     measure = as_loss(loss)
     squared = isinstance(measure, SquaredL2)
     if squared:
         with on_interrupt(threads.interrupt):
-            levels, sure = least_squares(model, effort, seed, threads)
+            fit = fit_least_squares(model, effort, seed, threads)
     else:
-        levels, sure, measure = robust(model, loss, seed, threads)
+        fit, measure = fit_robustly(model, loss, seed, threads)
+    levels, sure, stages = fit
     llrs = None
     if soft or (squared and by_bits(model)):
         P, low = _posterior(model, levels, squared, effort, seed, threads)
         ratios = model.constellation.llrs(P)
         decided = model.constellation.from_bits((ratios < 0).astype(int))
         levels, llrs = (decided, ratios) if soft else (fitted(model, decided, low), None)
-        sure = np.zeros(len(model.y), bool)
-    return Decided(levels, measure.value(residuals(model, levels)), llrs, sure)
+        sure, stages = np.zeros(len(model.y), bool), (*stages, "sampling")
+    return Decided(levels, measure.value(residuals(model, levels)), llrs, sure, stages)
 
 
 def by_bits(model: Received) -> bool:
@@ -167,7 +182,7 @@ def by_bits(model: Received) -> bool:
 
 
 def _posterior(
-    model: Received, levels: Host, squared: bool, effort: Effort, seed: int, threads: Threads
+    model: Received, levels: Host, squared: bool, effort: DetectionEffort, seed: int, threads: Threads
 ) -> Posterior:
     """The posterior of the levels around a good answer."""
     with on_interrupt(threads.interrupt):
@@ -182,7 +197,7 @@ def _ending(sure: Host) -> Status:
     return Status.OPTIMAL if sure.all() else Status.CONVERGED
 
 
-def _packed(
+def _pack(
     model: Received, found: Decided, status: Status, single: bool, seconds: float, seed: int
 ) -> Detection:
     """Frames to the second axis, or away if there is but one."""
@@ -201,4 +216,5 @@ def _packed(
         status=status,
         seconds=seconds,
         seed=seed,
+        method=", ".join(found.stages),
     )

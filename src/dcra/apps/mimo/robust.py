@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dcra.apps.mimo.model import Received
 from dcra.apps.mimo.parallel import Threads
-from dcra.apps.mimo.search import EXACT_SPINS
+from dcra.apps.mimo.search import EXACT_SPINS, Fit
 from dcra.losses import Huber, Loss, as_loss
 from dcra.model.problem import Problem
 from dcra.model.term import Term
@@ -32,16 +32,16 @@ def as_problem(model: Received, frame: int = 0, loss: str | Loss = "squared") ->
     return Problem([Term(loss, model.spin_channel, model.real_y[frame])])
 
 
-def robust(model: Received, loss: str | Loss, seed: int, threads: Threads) -> tuple[Host, Host, Loss]:
-    """Levels (k, n) with a small loss of the received parts, which frames are proven, and that loss."""
+def fit_robustly(model: Received, loss: str | Loss, seed: int, threads: Threads) -> tuple[Fit, Loss]:
+    """Levels with a small loss of the received parts, and that loss."""
     if loss != "huber":
         kind = as_loss(loss)
-        return *_detect(model, kind, seed, threads), kind
-    first, _ = _detect(model, as_loss("l1"), seed, threads)
-    kind = Huber(_threshold(model, first))
+        return _fit(model, kind, seed, threads), kind
+    first = _fit(model, as_loss("l1"), seed, threads)
+    kind = Huber(_threshold(model, first.levels))
     if threads.interrupted:
-        return first, np.zeros(len(first), bool), kind
-    return *_detect(model, kind, seed, threads), kind
+        return first._replace(sure=np.zeros(len(first.levels), bool)), kind
+    return _fit(model, kind, seed, threads), kind
 
 
 def residuals(model: Received, levels: Host) -> Host:
@@ -72,14 +72,15 @@ def _threshold(model: Received, levels: Host) -> float:
     return EFFICIENT * (scale or 1e-3 * float(np.abs(model.y).max()) or 1.0)
 
 
-def _detect(model: Received, loss: Loss, seed: int, threads: Threads) -> tuple[Host, Host]:
-    """Levels (k, n) and for which frames they are proven: all points are tried where there are few."""
+def _fit(model: Received, loss: Loss, seed: int, threads: Threads) -> Fit:
+    """By method `auto`, frames together where there are many; all points are tried where there are few."""
     from dcra import api
 
     A, Y = model.spin_channel, model.real_y
     options: dict[str, Any] = {"seed": seed, "n_jobs": threads.n_jobs}
     n = A.shape[1]
     few_points = n <= EXACT_SPINS and len(Y) * 2**n * len(A) <= EXACT_WORK
+    method = "enumerate" if few_points else "auto"
     sure = np.zeros(len(Y), bool)
     if len(Y) > FEW and not few_points:
         batch = api.minimize_batch(A, Y.T, loss, **options)
@@ -87,11 +88,11 @@ def _detect(model: Received, loss: Loss, seed: int, threads: Threads) -> tuple[H
     else:
         spins = np.where(Y @ A < 0, -1.0, 1.0)  # the matched filter, for what is left undone
         status = Status.CONVERGED
-        options |= {"method": "enumerate"} if few_points else {"starts": 8}
+        options |= {"method": method} if few_points else {"starts": 8}
         for i, y in enumerate(Y):
             if status is not Status.INTERRUPTED:
                 one = api.minimize(A, y, loss, **options)
                 spins[i], status, sure[i] = one.x, one.status, one.status is Status.OPTIMAL
     if status is Status.INTERRUPTED:
         threads.interrupt()
-    return model.constellation.from_spins(spins), sure
+    return Fit(model.constellation.from_spins(spins), sure, (method,))

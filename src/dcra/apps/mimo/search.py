@@ -47,7 +47,7 @@ SURE = 0.01
 """Sampling goes on while its second half moves probabilities by more than this on average."""
 
 
-class Effort(NamedTuple):
+class DetectionEffort(NamedTuple):
     """Starts of each frame, passes of each start; least and most passes of sampling, over all copies."""
 
     starts: int
@@ -57,12 +57,16 @@ class Effort(NamedTuple):
     exchange: bool
 
 
-def effort_for(n: int, frames: int) -> Effort:
+def effort_for(n: int, frames: int) -> DetectionEffort:
     """More starts, and copies at several temperatures, where frames are small; more passes where large."""
     if n <= SMALL:
         starts = int(np.clip(ANNEALED // (frames * n), 2, 8))
-        return Effort(starts, 100, 3000, 48_000, True)
-    return Effort(4, 400, 3000, 48_000, True) if n <= LARGE else Effort(2, 400, 300, 300, False)
+        return DetectionEffort(starts, 100, 3000, 48_000, True)
+    return (
+        DetectionEffort(4, 400, 3000, 48_000, True)
+        if n <= LARGE
+        else DetectionEffort(2, 400, 300, 300, False)
+    )
 
 
 def tree_form(model: Received) -> Triangular | None:
@@ -70,33 +74,44 @@ def tree_form(model: Received) -> Triangular | None:
     return triangular(model) if model.n <= SMALL else None
 
 
-def least_squares(model: Received, effort: Effort, seed: int, threads: Threads) -> tuple[Host, Host]:
-    """Levels (k, n) with small |y - Hs|^2, and for which frames they are proven to be the best.
+class Fit(NamedTuple):
+    """Levels (k, n), for which frames they are proven to be the best, and the stages that were run."""
+
+    levels: Host
+    sure: Host
+    stages: tuple[str, ...]
+
+
+def fit_least_squares(model: Received, effort: DetectionEffort, seed: int, threads: Threads) -> Fit:
+    """Levels with small |y - Hs|^2.
 
     Easy frames are proven from their first points; the others are annealed before the search goes on.
     """
     form = tree_form(model)
-    levels = first_points(model, form, threads)
+    levels, first = first_points(model, form, threads)
     if form is None:
         every = np.arange(len(levels))
-        return annealed(model, every, levels, effort, seed, threads), np.zeros(len(levels), bool)
+        levels = annealed(model, every, levels, effort, seed, threads)
+        return Fit(levels, np.zeros(len(levels), bool), (first, "annealing"))
     levels, sure = sphere_levels(form, levels, FIRST_NODES, threads)
     left = np.flatnonzero(~sure)
-    if left.size:
-        better = annealed(model, left, levels[left], effort, seed, threads)
-        most = nodes_for(model, left.size)
-        levels[left], sure[left] = sphere_levels(form.frames(left), better, most, threads)
-    return levels, sure
+    if left.size == 0:
+        return Fit(levels, sure, (first, "sphere"))
+    better = annealed(model, left, levels[left], effort, seed, threads)
+    most = nodes_for(model, left.size)
+    levels[left], sure[left] = sphere_levels(form.frames(left), better, most, threads)
+    return Fit(levels, sure, (first, "annealing", "sphere"))
 
 
-def first_points(model: Received, form: Triangular | None, threads: Threads) -> Host:
-    """Where the first start of each frame begins: tree search where quick, else the matched filter."""
+def first_points(model: Received, form: Triangular | None, threads: Threads) -> tuple[Host, str]:
+    """Where the first start of each frame begins, and how it was found: tree search where quick."""
     rough = loaded(model) if form is not None else None
     if rough is not None:
         kept = int(np.clip(BRANCHES // model.h.size, LEAST_KEPT, MOST_KEPT))
-        return k_best_levels(rough, kept, threads)
+        return k_best_levels(rough, kept, threads), "k-best"
     G, h = model.working
-    return model.constellation.nearest(h / np.maximum(np.diag(G), np.finfo(G.dtype).tiny))
+    nearest = model.constellation.nearest(h / np.maximum(np.diag(G), np.finfo(G.dtype).tiny))
+    return nearest, "matched filter"
 
 
 def nodes_for(model: Received, frames: int) -> int:
@@ -113,7 +128,9 @@ def temperatures(model: Received, passes: int) -> Host:
     return np.asarray(np.geomspace(hot, min(COLD * noise, 0.05 * hot), passes))
 
 
-def annealed(model: Received, which: Host, first: Host, effort: Effort, seed: int, threads: Threads) -> Host:
+def annealed(
+    model: Received, which: Host, first: Host, effort: DetectionEffort, seed: int, threads: Threads
+) -> Host:
     """Levels (k, n) of some frames: the best of several annealed starts, which begin at `first`."""
     from dcra._kernels.lattice import search_levels
 
@@ -171,7 +188,7 @@ class Posterior(NamedTuple):
     low: Host
 
 
-def sampled(model: Received, levels: Host, effort: Effort, seed: int, threads: Threads) -> Posterior:
+def sampled(model: Received, levels: Host, effort: DetectionEffort, seed: int, threads: Threads) -> Posterior:
     """The posterior of the levels by sampling from good points."""
     from dcra._kernels.lattice import sample_levels
 
