@@ -21,10 +21,27 @@ _LAZY = {
     "Result": "dcra.result",
     "Status": "dcra.result",
 }
-_MODULES = {"apps", "datasets", "engines", "interop", "io", "losses", "retrieval", "testing", "theory"}
+_MODULES = {
+    *("apps", "baselines", "datasets", "engines", "interop", "io", "lift", "losses", "messages", "methods"),
+    *("retrieval", "testing", "theory"),
+}
 
 if TYPE_CHECKING:
-    from dcra import apps, datasets, engines, interop, io, losses, retrieval, testing, theory
+    from dcra import (
+        apps,
+        baselines,
+        datasets,
+        engines,
+        interop,
+        io,
+        lift,
+        losses,
+        messages,
+        methods,
+        retrieval,
+        testing,
+        theory,
+    )
     from dcra.api import minimize, minimize_batch, solve
     from dcra.model.constraints import at_most, exactly
     from dcra.model.problem import Problem
@@ -38,12 +55,16 @@ __all__ = [
     "Term",
     "apps",
     "at_most",
+    "baselines",
     "datasets",
     "engines",
     "exactly",
     "interop",
     "io",
+    "lift",
     "losses",
+    "messages",
+    "methods",
     "minimize",
     "minimize_batch",
     "retrieval",

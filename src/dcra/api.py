@@ -92,7 +92,7 @@ def minimize(
         domain=domain,
         constraints=constraints,
     )
-    options = Options(method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    options = SolveOptions(method, time_limit, starts, target, seed, x0, callback, n_jobs)
     return solve_since(begun, problem, options, progress)
 
 
@@ -135,12 +135,12 @@ def solve(
     progress : bool
         Show a progress display on a terminal.
     """
-    options = Options(method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    options = SolveOptions(method, time_limit, starts, target, seed, x0, callback, n_jobs)
     return solve_since(time.perf_counter(), problem, options, progress)
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
+class SolveOptions:
     """What a solve is asked for, as the user gave it."""
 
     method: str | Engine = "auto"
@@ -164,7 +164,7 @@ class Options:
         )
 
 
-def prepare(problem: Problem, options: Options, begun: float) -> tuple[Search, Plan]:
+def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Search, Plan]:
     """The search for a problem and the plan of its method; seconds count from `begun`."""
     if not isinstance(problem, Problem):
         raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
@@ -194,7 +194,7 @@ def _compiled(problem: Problem, time_limit: float | None, wanted: bool) -> tuple
     return compiled, loading.load(False, family) if compiled.tabulated else 0.0
 
 
-def solve_since(begun: float, problem: Problem, options: Options, progress: bool = False) -> Result:
+def solve_since(begun: float, problem: Problem, options: SolveOptions, progress: bool = False) -> Result:
     """`solve` for a caller whose own work since `begun` is part of the call."""
     search, plan = prepare(problem, options, begun)
     if progress:

@@ -5,24 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from dcra.result import Progress
-
-if TYPE_CHECKING:
-    from dcra.result import Result
+from typing import Any, Protocol
 
 BLUE, ORANGE, GREY = "#1f6feb", "#d1580b", "#57606a"
 OTHERS = ("#8250df", "#1a7f37", "#bf3989", "#9a6700")
 SIZE = (6.4, 3.8)
 
 
-def plot_history(result: Result, ax: Any = None) -> Any:
+class Story(Protocol):
+    """What is drawn of a result; rows of the history are (seconds, fun, lower_bound)."""
+
+    @property
+    def history(self) -> tuple[tuple[float, float, float], ...]: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def fun(self) -> float: ...
+    @property
+    def lower_bound(self) -> float: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def status(self) -> Any: ...
+
+
+def plot_history(result: Story, ax: Any = None) -> Any:
     """Objective and lower bound over time, as steps, and the gap between them. Returns the axes."""
     ax = _axes() if ax is None else ax
     draw_objective(ax, result, f"best objective: {result.fun:.6g}", BLUE)
-    end = Progress(result.seconds, result.fun, result.lower_bound)
-    rows = [row for row in (*result.history, end) if row.lower_bound > -inf]
+    end = (result.seconds, result.fun, result.lower_bound)
+    rows = [row for row in (*result.history, end) if row[2] > -inf]
     if rows:
         times, values, bounds = zip(*rows, strict=True)
         label = f"lower bound: {result.lower_bound:.6g}"
@@ -32,7 +44,7 @@ def plot_history(result: Result, ax: Any = None) -> Any:
     return _finished(ax, [result])
 
 
-def plot_comparison(results: Mapping[str, Result], levels: Mapping[str, float], ax: Any = None) -> Any:
+def plot_comparison(results: Mapping[str, Story], levels: Mapping[str, float], ax: Any = None) -> Any:
     """Objectives of several results over time, the last one on top, and named levels. Returns the axes."""
     ax = _axes() if ax is None else ax
     *others, ours = results.items()
@@ -47,7 +59,7 @@ def plot_comparison(results: Mapping[str, Result], levels: Mapping[str, float], 
     return _finished(ax, list(results.values()))
 
 
-def save_history(result: Result, path: str | Path) -> None:
+def save_history(result: Story, path: str | Path) -> None:
     """Write `plot_history` to a file, whose extension says in which format."""
     figure = new_figure()
     plot_history(result, figure.subplots())
@@ -70,9 +82,9 @@ def picture_types() -> list[str]:
     return [f".{name}" for name in FigureCanvasBase.get_supported_filetypes()]
 
 
-def draw_objective(ax: Any, result: Result, label: str, color: str) -> None:
-    times = [row.seconds for row in result.history] + [result.seconds]
-    values = [row.fun for row in result.history] + [result.fun]
+def draw_objective(ax: Any, result: Story, label: str, color: str) -> None:
+    times = [row[0] for row in result.history] + [result.seconds]
+    values = [row[1] for row in result.history] + [result.fun]
     ax.step(times, values, where="post", label=label, color=color, linewidth=2)
     ax.plot(times[-1], values[-1], "o", color=color, markersize=5)
 
@@ -85,8 +97,8 @@ def _axes() -> Any:
     return ax
 
 
-def _finished(ax: Any, results: list[Result]) -> Any:
-    first = min(result.history[0].seconds for result in results if result.history)
+def _finished(ax: Any, results: list[Story]) -> Any:
+    first = min(result.history[0][0] for result in results if result.history)
     if first > 0 and max(result.seconds for result in results) / first > 20:
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter("{x:g}")

@@ -66,10 +66,10 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     F, D = _matrices(flow, distance)
     if method != "auto":
         return _by_penalties(F, D, method, options)
-    from dcra.api import Options, solve_since
+    from dcra.api import SolveOptions, solve_since
 
     progress = options.pop("progress", False)
-    result = solve_since(begun, AssignmentProblem(F, D), Options(**options), progress)
+    result = solve_since(begun, AssignmentProblem(F, D), SolveOptions(**options), progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
 

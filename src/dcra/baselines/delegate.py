@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import inf
+from math import inf, isfinite
 from queue import Empty, SimpleQueue
 from typing import Any, ClassVar, NamedTuple
 
@@ -134,13 +134,14 @@ class Delegate(Plan):
         if search.started or not search.affords(self.engine.setup_work(search.compiled)):
             return None
         search.started = 1
-        return SolverTask(self.engine, Starts(search.seed, 0, 1, search.points))
+        return SolverTask(self.engine, Starts(search.seed, 0, 1, search.points), counts=False)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         """The solver's last word ends the search."""
         assert isinstance(outcome.state, SolverSession)
         answer, bound, slack = outcome.state.last_word()
         search.bound(rounded_up(search.compiled.problem, bound))
+        search.finished = max(len(answer.points), int(isfinite(search.fun)))
         claimed = answer.status
         slack += 4 * RELATIVE * abs(search.fun)
         if claimed is Status.OPTIMAL and not search.fun - search.lower_bound <= slack:

@@ -124,7 +124,7 @@ def positive_definite(S: Host) -> bool:
 
 def affordable(n: int, entries: int, seconds: float) -> bool:
     """Whether the first proof, after some passes over n spins and their couplings, fits into the time."""
-    passes = Rounds.ENDS[0] * (entries + n) * rank_for(n)
+    passes = SdpRounds.ENDS[0] * (entries + n) * rank_for(n)
     return (
         n <= MOST_DENSE
         and proof_seconds(n) <= seconds
@@ -132,8 +132,8 @@ def affordable(n: int, entries: int, seconds: float) -> bool:
     )
 
 
-class Rounds:
-    """Rounds of passes, each with a proof; `least` is the best bound that was proved.
+class SdpRounds:
+    """SdpRounds of passes, each with a proof; `least` is the best bound that was proved.
 
     A proof takes about as long as some hundred passes; it is made after 40 passes, then whenever their number
     has grown fourfold, and when the relaxation has settled.
@@ -169,9 +169,9 @@ class SdpStage:
         compiled = self.compiled
         self.bound = trivial_bound(compiled.problem)
         able = compiled.tabulated and not compiled.pieces and compiled.n <= MOST_DENSE
-        self.passing: Rounds | None = None
+        self.passing: SdpRounds | None = None
         if able and affordable(compiled.n, _entries(compiled.couplings), self.seconds):
-            self.passing = Rounds(Relaxation(compiled.couplings))
+            self.passing = SdpRounds(Relaxation(compiled.couplings))
 
     @property
     def done(self) -> bool:

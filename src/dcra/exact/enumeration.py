@@ -61,7 +61,7 @@ class Enumerate(Engine):
         lo, hi = (CHUNK * (chunks * i // SEGMENTS) for i in (starts.first, starts.first + starts.count))
         kind: type[SegmentState] = LoopState if compiled.tabulated else ArrayState
         if compiled.problem.constraints is not None:
-            kind = FeasibleState
+            kind = FeasibleSegment
         return kind(compiled, lo, min(hi, 2**compiled.n))
 
 
@@ -128,7 +128,7 @@ class ArrayState(SegmentState):
         return best, code
 
 
-class FeasibleState(SegmentState):
+class FeasibleSegment(SegmentState):
     """The best feasible point, or else the least violating."""
 
     def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:

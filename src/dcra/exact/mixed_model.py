@@ -69,7 +69,7 @@ class MixedModel:
         return self.unit * tolerance * (float(np.sum(self.prices)) + self.n)
 
 
-class _Block(NamedTuple):
+class _ModelBlock(NamedTuple):
     """Some rows: their matrix on u, on columns of their own, and the costs of both."""
 
     rows: Any
@@ -122,7 +122,7 @@ def mixed_model(problem: Problem) -> MixedModel:
     )
 
 
-def _constraints(problem: Problem, low: float, width: float) -> _Block:
+def _constraints(problem: Problem, low: float, width: float) -> _ModelBlock:
     """low <= G x <= high as rows on u, without columns of their own."""
     from scipy import sparse
 
@@ -132,10 +132,10 @@ def _constraints(problem: Problem, low: float, width: float) -> _Block:
     none = np.zeros(0)
     own = sparse.csr_array((len(constraints), 0))
     sides = constraints.low - base, constraints.high - base
-    return _Block(width * constraints.G, *sides, np.zeros(len(constraints)), own, none, none, none, none)
+    return _ModelBlock(width * constraints.G, *sides, np.zeros(len(constraints)), own, none, none, none, none)
 
 
-def _term(term: Term, low: float, width: float) -> tuple[Host, float, _Block | None]:
+def _term(term: Term, low: float, width: float) -> tuple[Host, float, _ModelBlock | None]:
     """The cost that a term puts on u, a constant, and its rows."""
     from scipy import sparse
 
@@ -163,7 +163,7 @@ def _term(term: Term, low: float, width: float) -> tuple[Host, float, _Block | N
     return np.zeros(n), 0.0, _convolution(M, h, weight, scale, term.loss)
 
 
-def _one_sided(M: Any, h: Host, price: Host) -> _Block:
+def _one_sided(M: Any, h: Host, price: Host) -> _ModelBlock:
     """price'p with p >= 0, p >= M u - h."""
     from scipy import sparse
 
@@ -171,17 +171,17 @@ def _one_sided(M: Any, h: Host, price: Host) -> _Block:
     _, most = _reach(M, h)
     zero = np.zeros(r)
     upper = np.maximum(most, 0.0)
-    return _Block(M, zero - inf, h, price, -sparse.eye_array(r, format="csr"), price, zero, zero, upper)
+    return _ModelBlock(M, zero - inf, h, price, -sparse.eye_array(r, format="csr"), price, zero, zero, upper)
 
 
-def _largest_residual(M: Any, h: Host, price: float) -> _Block:
+def _largest_residual(M: Any, h: Host, price: float) -> _ModelBlock:
     """price * t with t >= +-(M u - h)."""
     from scipy import sparse
 
     r = h.size
     least, most = _reach(M, h)
     column = sparse.csr_array(np.concatenate([-np.ones(r), np.ones(r)])[:, None])
-    return _Block(
+    return _ModelBlock(
         rows=sparse.vstack([M, M], format="csr"),
         low=np.concatenate([np.full(r, -inf), h]),
         high=np.concatenate([h, np.full(r, inf)]),
@@ -194,7 +194,7 @@ def _largest_residual(M: Any, h: Host, price: float) -> _Block:
     )
 
 
-def _convolution(M: Any, h: Host, weight: Host, scale: float, loss: TableLoss) -> _Block:
+def _convolution(M: Any, h: Host, weight: Host, scale: float, loss: TableLoss) -> _ModelBlock:
     """h - e <= M u - s - p + q <= h + e; a side that costs nothing is an inequality instead of a column."""
     from scipy import sparse
 
@@ -211,7 +211,7 @@ def _convolution(M: Any, h: Host, weight: Host, scale: float, loss: TableLoss) -
     if -inf < lo < 0:
         columns.append((1.0, -scale * lo * weight, zero, zero, np.maximum(-least, 0.0)))
     signs, cost, curvature, lower, upper = zip(*columns, strict=True)
-    return _Block(
+    return _ModelBlock(
         rows=M,
         low=h - e / scale if lo < 0 else zero - inf,
         high=h + e / scale if hi > 0 else zero + inf,

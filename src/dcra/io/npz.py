@@ -21,7 +21,7 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.io.text import loss_text, parse_loss
-from dcra.model.constraints import Rows
+from dcra.model.constraints import StatedRows
 from dcra.model.operators import MatrixFree, Operator, SparseMatrix
 from dcra.model.problem import Problem
 from dcra.model.term import Term
@@ -139,7 +139,7 @@ def _term(arrays: Arrays, suffix: str) -> Term:
 def _constraints(arrays: Arrays) -> Any:
     if not any(name in arrays for name in ROWS):
         return ()
-    return Rows(_matrix(arrays, "G"), arrays.get("low", -np.inf), arrays.get("high", np.inf))
+    return StatedRows(_matrix(arrays, "G"), arrays.get("low", -np.inf), arrays.get("high", np.inf))
 
 
 def _matrix(arrays: Arrays, name: str, suffix: str = "") -> Any:

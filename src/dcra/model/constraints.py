@@ -60,7 +60,7 @@ def at_most(k: int, index: Any = None) -> Cardinality:
     return Cardinality(k, index, exact=False)
 
 
-class Rows(NamedTuple):
+class StatedRows(NamedTuple):
     """lb <= A x <= ub, named as in SciPy's LinearConstraint, which it can stand for."""
 
     A: Any
@@ -110,9 +110,9 @@ class Constraints:
     def __repr__(self) -> str:
         return f"Constraints({len(self)} rows on {self.n} variables)"
 
-    def stated(self) -> Rows:
+    def stated(self) -> StatedRows:
         """The constraints as a user could state them."""
-        return Rows(self.G, self.low, self.high)
+        return StatedRows(self.G, self.low, self.high)
 
     def activity(self, x: Host) -> Host:
         """G x for points of shape (n,) or (k, n), rows last."""
@@ -141,7 +141,7 @@ class Constraints:
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Rows that only count variables, in so far as they do not overlap; exact ones first."""
+        """StatedRows that only count variables, in so far as they do not overlap; exact ones first."""
         found = [group for i in range(len(self)) if (group := self._group(i)) is not None]
         found.sort(key=lambda group: (group.most > group.least, -group.members.size))
         free, kept = np.ones(self.n, bool), []
@@ -187,7 +187,7 @@ def _unknown(name: str, one: Any) -> str:
 
 
 def _block(name: str, one: Any, n: int, values: tuple[float, float]) -> tuple[Any, Host, Host, list[str]]:
-    """Rows, lower ends, upper ends and names of one constraint."""
+    """StatedRows, lower ends, upper ends and names of one constraint."""
     if isinstance(one, Cardinality):
         return _counting_row(name, one, n, values)
     if _is_linear(one):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.messages import shown, suggest
-from dcra.model.constraints import Constraints, Rows, as_sequence
+from dcra.model.constraints import Constraints, StatedRows, as_sequence
 from dcra.model.operators import MatrixFree, Operator
 from dcra.model.quadratic import Quadratic, as_quadratic
 from dcra.model.term import Term, vector
@@ -227,7 +227,7 @@ class Problem:
         if self.constraints is None:
             return ()
         rows, ones = self.constraints, self.constraints.activity(np.ones(self.n))
-        return Rows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones)
+        return StatedRows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones)
 
     @property
     def integer_valued(self) -> bool:

@@ -22,7 +22,7 @@ from dcra._kernels.store import Sparse
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import quadratic_form
 from dcra.bounds.dual import DualStage, Stage, trivial_bound
-from dcra.bounds.semidefinite import EPS, PATIENCE, Relaxation, Rounds, affordable
+from dcra.bounds.semidefinite import EPS, PATIENCE, Relaxation, SdpRounds, affordable
 from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import Couplings
 
@@ -105,7 +105,7 @@ class PairStage:
         self.total = np.zeros_like(self.prices)
         couplings, self.constant, self.size = self.pairs.priced(self.prices)
         self.relaxation = Relaxation(couplings)
-        self.proof: Rounds | None = Rounds(self.relaxation)
+        self.proof: SdpRounds | None = SdpRounds(self.relaxation)
         self.pricings = 0 if self.pairs.promising else PRICINGS
         self.proofs = 0
 
@@ -127,7 +127,7 @@ class PairStage:
         if self.relaxation.place == 0 and self.relaxation.passes % PASSES == 0:
             self._price()
 
-    def _prove(self, proof: Rounds, work: int) -> None:
+    def _prove(self, proof: SdpRounds, work: int) -> None:
         proof.advance(work)
         if proof.least > -inf:
             allowance = EPS * len(self.prices) * self.size
@@ -150,7 +150,7 @@ class PairStage:
             self.total += self.prices
         if self.pricings == PRICINGS:
             self.prices = self.total / (PRICINGS - PRICINGS // 2)
-            self.proof = Rounds(self.relaxation)
+            self.proof = SdpRounds(self.relaxation)
         self.relaxation.couplings, self.constant, self.size = self.pairs.priced(self.prices)
 
 
