@@ -161,6 +161,7 @@ class SolveOptions:
             target=check_target(self.target),
             callback=check_callable(self.callback),
             n_jobs=1 if on_accelerator(like) else jobs,
+            clock=time.perf_counter,
         )
 
 

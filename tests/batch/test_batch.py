@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 
 import dcra
-from dcra.batch import arrays, lockstep
+from dcra.auto import decision
+from dcra.batch import lockstep
 from dcra.compiled.form import compile_problem
 from dcra.losses import NAMES
 from dcra.result import Status
@@ -31,7 +32,7 @@ def best(A, B, loss, domain, weights=1.0, linear=0.0):
 def way(request, monkeypatch):
     """All points tried, or the searches that larger problems get."""
     if request.param == "search":
-        monkeypatch.setattr(arrays, "EXACT_WORK", 0)
+        monkeypatch.setattr(decision, "BATCH_POINTS", 0)
     return request.param
 
 
@@ -66,9 +67,9 @@ def test_weights_sparse_and_zero_rows():
 def test_sixteen_bits_come_within_half_a_per_cent(loss, rng, monkeypatch):
     A = rng.standard_normal((10, 16))
     B = A @ np.where(rng.random((16, 120)) < 0.5, -1, 1) + 0.5 * rng.standard_normal((10, 120))
-    monkeypatch.setattr(arrays, "EXACT_WORK", 10**9)
+    monkeypatch.setattr(decision, "BATCH_POINTS", 10**9)
     exact = dcra.minimize_batch(A, B, loss).fun
-    monkeypatch.setattr(arrays, "EXACT_WORK", 0)
+    monkeypatch.setattr(decision, "BATCH_POINTS", 0)
     monkeypatch.setattr(
         lockstep, "BUDGET", lockstep.BUDGET * 120 // 60_000
     )  # as if there were 60,000 columns

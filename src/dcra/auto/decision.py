@@ -184,6 +184,34 @@ NOT_BESIDE = {"feasible points", "enumeration", "specialist", "annealing"}
 """Plans that know better than to solve equations, or are done before."""
 
 
+class BatchRow(NamedTuple):
+    """A line of the table for many right-hand sides; `fits` takes the problem and how many there are."""
+
+    name: str
+    because: str
+    fits: Callable[[Compiled, int], bool]
+
+
+BATCH_BITS, BATCH_POINTS = 16, 100_000_000
+"""Up to this n, and this 2^n r for all right-hand sides together, all points are tried."""
+
+BATCH = (
+    BatchRow("signs", "there are no losses: the linear part decides", lambda c, k: not c.pieces),
+    BatchRow(
+        "enumeration",
+        "there are so few points that all can be tried for every right-hand side",
+        lambda c, k: c.n <= BATCH_BITS and k * 2**c.n * c.n_rows <= BATCH_POINTS,
+    ),
+    BatchRow("lockstep", "the loops know the losses: annealing in lockstep", lambda c, k: c.tabulated),
+    BatchRow("array sweeps", "losses of the user, other libraries, or no loops", lambda c, k: True),
+)
+
+
+def decide_batch(compiled: Compiled, count: int) -> BatchRow:
+    """How "auto" searches one A with `count` right-hand sides."""
+    return next(row for row in BATCH if row.fits(compiled, count))
+
+
 class Decision(NamedTuple):
     """The row that decides, and those beside it."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, is_array, namespace, to_numpy
+from dcra.auto.decision import decide_batch
 from dcra.batch.lockstep import Many, Stop, solve_loops
 from dcra.compiled.form import Compiled, compile_problem
 from dcra.compiled.units import natural_units
@@ -27,9 +28,6 @@ CHUNK = 256
 """Right-hand sides that one array sweep carries."""
 
 SWEEPS, ARRAY_STARTS = 60, 4
-
-MAX_BITS, EXACT_WORK = 16, 100_000_000
-"""Up to this n, and this 2^n r for all right-hand sides together, all points are tried."""
 
 JUDGED_ENTRIES = 1 << 22
 """Residuals in memory at once while answers are judged."""
@@ -93,11 +91,12 @@ def right_hand_sides(problem: Problem, B: Any) -> Host:
 def solve(problem: Problem, B: Host, seed: int, starts: int | None, n_jobs: int, stop: Stop) -> Host:
     """Points (k, n) of the problem's domain for right-hand sides B (k, r)."""
     compiled = compile_problem(problem, keep_rows=True)
-    if not compiled.pieces:
+    choice = decide_batch(compiled, len(B)).name
+    if choice == "signs":
         spins = np.where(to_numpy(compiled.c) > 0, -1.0, 1.0)[None].repeat(len(B), axis=0)
-    elif compiled.n <= MAX_BITS and len(B) * 2**compiled.n * compiled.n_rows <= EXACT_WORK:
+    elif choice == "enumeration":
         spins = solve_exactly(Many.of(compiled, B), stop)
-    elif compiled.tabulated:
+    elif choice == "lockstep":
         spins = solve_loops(Many.of(compiled, B), seed, starts, n_jobs, stop)
     else:
         spins = solve_arrays(Many.of(compiled, B), seed, starts or ARRAY_STARTS, stop)
@@ -111,7 +110,7 @@ def solve_each(problem: Problem, B: Host, solve_one: Callable[..., Result], stop
     for i, b in enumerate(B):
         if stop():
             break
-        one = Problem([Term(term.loss, term.A, b, term.weight)], linear=problem.linear, domain=problem.domain)
+        one = problem.replace(terms=[Term(term.loss, term.A, b, term.weight)])
         left = stop.end - time.perf_counter()
         result = solve_one(one, time_limit=None if left == inf else max(left, 1e-3))
         X[i] = to_numpy(result.x)
