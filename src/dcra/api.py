@@ -128,8 +128,8 @@ def solve(
     x0 : (n,) or (k, n) array or Result, optional
         Points to start from.
     callback : callable, optional
-        Called with (seconds, fun, lower_bound) on improvements, at most 20 times a second; returning True
-        stops the search.
+        Called with (seconds, fun, lower_bound) at the beginning and on improvements, at most 20 times a
+        second; returning True stops the search. `fun` is inf while a method has no point of its own yet.
     n_jobs : int, optional
         Threads; all cores by default.
     progress : bool

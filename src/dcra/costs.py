@@ -1,7 +1,7 @@
 """What work costs, for choices made before a search has measured anything itself.
 
-Measured by `benchmarks/costs.py` on a shared core, and taken to the careful side by up to four. Where there is a time limit, `slowdown` says how much
-slower this machine is.
+Measured by `benchmarks/costs.py` on a shared core, and taken to the careful side by up to four. Where there
+is a time limit, `slowdown` says how much slower this machine is.
 """
 
 from __future__ import annotations

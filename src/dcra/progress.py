@@ -54,7 +54,7 @@ def figures(search: Search) -> str:
     if isfinite(search.fun):
         parts.append(f"best {search.fun:.6g}")
     if search.lower_bound > -inf:
-        gap = relative_gap(search.fun, search.lower_bound, search.tiny)
+        gap = relative_gap(search.fun, search.lower_bound)
         parts.append(f"bound {search.lower_bound:.6g}")
         parts.append(f"gap {gap:.1%}" if isfinite(gap) else "gap unknown")
     parts.append(f"{search.finished} starts")

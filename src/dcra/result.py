@@ -191,13 +191,13 @@ class BatchResult:
         )
 
 
-def relative_gap(fun: float, lower_bound: float, tiny: float) -> float:
+def relative_gap(fun: float, lower_bound: float, tiny: float = 0.0) -> float:
     """Gap of a value to a bound; differences up to `tiny` are rounding."""
     if lower_bound == -inf or fun == inf:
         return inf
     if fun - lower_bound <= tiny:
         return 0.0
-    return (fun - lower_bound) / max(abs(fun), tiny, float(np.finfo(float).tiny))
+    return (fun - lower_bound) / max(abs(fun), float(np.finfo(float).tiny))
 
 
 def _finite(value: float) -> float | None:

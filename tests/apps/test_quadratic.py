@@ -88,7 +88,7 @@ def test_assignments_against_brute_force(method):
     assert sorted(answer.permutation) == list(range(6))
     assert answer.cost == pytest.approx(brute_force(F, D))
     assert answer.cost == pytest.approx(assignment_cost(F, D, answer.permutation))
-    assert answer.result.method == {"auto": "swaps", "anneal": "anneal, swaps"}[method]
+    assert answer.result.method == {"auto": "auto", "anneal": "anneal, swaps"}[method]
 
 
 def test_assignment_as_a_problem():

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import aslinearoperator
 import dcra
 from dcra import api
 from dcra._array import from_numpy, on_accelerator, to_numpy
-from dcra.auto import accelerator, placement
+from dcra.auto import accelerator, decision, placement
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 from dcra.engines.blocks import blocks_of
@@ -32,7 +32,7 @@ def torch_on(device):
 @pytest.fixture
 def pretend(monkeypatch):
     """Any array that is not NumPy's passes for one on an accelerator."""
-    for module in (api, accelerator, placement):
+    for module in (api, decision, placement):
         monkeypatch.setattr(module, "on_accelerator", lambda x: not isinstance(x, np.ndarray))
     monkeypatch.setattr(placement, "HOST_ENTRIES", 0)
 
@@ -68,8 +68,8 @@ def test_losses_without_loops_stay_where_they_are(rng):
     there = torch_on("cpu")
     A, b = data(rng)
     problem = dcra.Problem([dcra.Term("linf", there(A), there(b))])
-    assert placement.placed(problem) is problem
-    assert placement.placed(dcra.Problem([dcra.Term("l1", there(A), there(b))])) is not problem
+    assert placement.place(problem) is problem
+    assert placement.place(dcra.Problem([dcra.Term("l1", there(A), there(b))])) is not problem
 
 
 @pytest.mark.parametrize("limits", [{"starts": 40}, {"time_limit": 2.0}])

@@ -224,13 +224,12 @@ def test_a_time_limit_and_a_target():
     problem = Problem(quadratic=sparse.random_array((300, 300), density=0.02, rng=rng))
     known = dcra.solve(problem, starts=2, seed=0).fun
     clock = iter(np.arange(0.0, 1e6, 0.01))
-    from dcra.auto.annealing import plan_for
     from dcra.search.driver import run
     from dcra.search.state import Limits, Search
 
     compiled = compile_problem(problem)
     search = Search(compiled, Limits(time_limit=5.0, clock=lambda: float(next(clock))), 0, 0.0)
-    result = run(search, plan_for(compiled, 5.0), "auto")
+    result = run(search, Annealing(compiled))
     assert result.status in ("time_limit", "optimal")
     assert result.seconds <= 5.1
     assert dcra.solve(problem, target=known, seed=0, starts=50).status in ("target", "optimal")

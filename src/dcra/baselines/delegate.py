@@ -190,8 +190,6 @@ class SolverSession(State):
 
     def advance(self, work: int) -> None:
         self.ended.wait(PATIENCE)
-        if self.error is not None:
-            raise self.error
 
     def take_news(self) -> list[News]:
         found = []
@@ -227,6 +225,8 @@ class SolverSession(State):
         out_of_time = self.order.seconds_left() <= 0
         if not self.ended.is_set() and (self.order.stop() or out_of_time):
             self.ended.wait()
+        if self.error is not None:
+            raise self.error
         return self._news(self.answer).spins
 
 

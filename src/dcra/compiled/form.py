@@ -131,9 +131,11 @@ class Compiled:
 
     def judged(self, S: Host) -> Host:
         """The true objective of spins (k, n), by the problem itself in float64."""
-        like = self.problem.like
-        x = from_numpy(self.in_domain(S), like, namespace(like).float64)
-        return to_numpy(self.problem.relaxed_objective(x))
+        return to_numpy(self.problem.relaxed_objective(self.exact_points(S)))
+
+    def exact_points(self, S: Host) -> Array:
+        """Points of the problem's domain, in its array library and in float64, from spins on the host."""
+        return from_numpy(self.in_domain(S), self.problem.like, namespace(self.problem.like).float64)
 
     def in_domain(self, S: Host) -> Host:
         """Points of the problem's domain, on the host, from spins."""

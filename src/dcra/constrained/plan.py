@@ -62,7 +62,7 @@ class ConstrainedPlan(Plan):
         if self.branch:
             self.branch = False
             return Task(Branch(BRANCH_SHARE * search.seconds_left), Starts(search.seed, 0, 1), counts=False)
-        if self.opening is None:
+        if self.opening is None and not search.alone:
             return self._open(search)
         task = self.inner.next(search)
         if task is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -75,8 +75,10 @@ class DenseMatrix:
         return to_numpy(self.A.T @ self.A)
 
     def row_sizes(self) -> Host:
-        """Sums of the absolute values of each row."""
-        return np.asarray(np.abs(to_numpy(self.A)).sum(axis=1))
+        """Sums of the absolute values of each row, in float64."""
+        xp = namespace(self.A)
+        parts = [xp.sum(xp.abs(self.A[i:j, :]), axis=1, dtype=xp.float64) for i, j in _chunks(self.shape)]
+        return to_numpy(xp.concat(parts))
 
     def rows(self, keep: Host) -> DenseMatrix:
         xp = namespace(self.A)
@@ -174,7 +176,7 @@ class SparseMatrix:
         return np.asarray((self.A.T @ self.A).toarray())
 
     def row_sizes(self) -> Host:
-        return np.asarray(abs(self.A).sum(axis=1)).ravel()
+        return np.bincount(self.A.indices, np.abs(self.A.data), minlength=self.shape[0])
 
     def rows(self, keep: Host) -> SparseMatrix:
         return SparseMatrix(self.A[keep, :])
@@ -254,6 +256,10 @@ class MatrixFree:
 
     def on_host(self) -> Any:
         return self.dense()
+
+    def row_sizes(self) -> Host:
+        """A bound by norms: |A_i|_1 <= sqrt(n) |A|."""
+        return np.full(self.shape[0], sqrt(self.shape[1]) * norm_bound(self))
 
     def columns(self, lo: int, hi: int) -> MatrixFree:
         """Itself, as all columns; it has no others."""

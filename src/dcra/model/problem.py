@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -173,6 +174,7 @@ class Problem:
     def replace(self, **changes: Any) -> Problem:
         """The same kind of problem with other parts, named as in the constructor, checked again."""
         twin = copy(self)
+        twin.__dict__.pop("integer_valued", None)
         Problem.__init__(twin, **(self._parts() | changes))
         return twin
 
@@ -229,7 +231,7 @@ class Problem:
         rows, ones = self.constraints, self.constraints.activity(np.ones(self.n))
         return StatedRows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones)
 
-    @property
+    @cached_property
     def integer_valued(self) -> bool:
         """Whether F is known to be an integer at every point of the domain."""
         from dcra.model.integrality import has_whole_values

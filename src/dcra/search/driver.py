@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from math import inf, isfinite, sqrt
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from dcra._array import to_numpy
 from dcra.bounds.dual import rounded_up, trivial_bound
 from dcra.engines.base import News
-from dcra.model.problem import Problem
 from dcra.result import Result, Status
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.specialists import bound_stage
@@ -57,8 +56,6 @@ def first_answer(search: Search) -> None:
     compiled = search.compiled
     problem = compiled.problem
     begin = search.limits.clock()
-    coupled = 0.0 if problem.quadratic is None else abs(problem.constant)  # the cut of no edges is 0
-    search.tiny = rounding_share(problem) * (abs(float(problem.value_at_ones)) + coupled)
     z = compiled.residual_at_zero
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
@@ -76,11 +73,6 @@ def first_answer(search: Search) -> None:
     search.rate = compiled.work_per_pass / max(pass_seconds, 1e-9)
     search.closing = 0.5 * search.limits.n_jobs * pass_seconds
     search.bound(rounded_up(problem, trivial_bound(problem)))
-
-
-def rounding_share(problem: Problem) -> float:
-    """Differences below this share of |F(ones)| are rounding, in the objective or in the bound."""
-    return min(1e-9, 8 * EPS * (problem.n + problem.n_rows) * sqrt(problem.n))
 
 
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
@@ -200,7 +192,7 @@ def report(search: Search) -> Result:
         seconds=search.seconds,
         seed=search.seed,
         method=search.method,
-        tiny=search.tiny,
+        tiny=search.rounding(),
         compile_seconds=search.compile_seconds,
         feasible=search.feasible,
         violation=search.violation,

@@ -13,10 +13,13 @@ import numpy as np
 from dcra import costs
 from dcra._array import Host
 from dcra.compiled.form import Compiled
-from dcra.result import Progress, Status, relative_gap
+from dcra.model.rounding import error_at
+from dcra.result import Progress, Status
 
 DEFAULT_STARTS = 32
 CALLBACK_INTERVAL = 0.05
+ROUNDING_SHARE = 1e-6
+"""Share of the objective's scale above which a difference is not looked at for being rounding."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Search:
     spins: Host | None = None
     fallback: Host | None = None  # the first answer, (k, n): what is returned where there is nothing better
     lower_bound: float = -inf
-    tiny: float = 0.0
+    scale: float = 0.0  # of the objective: its largest value so far
     history: list[Progress] = field(default_factory=list)
     started: int = 0
     finished: int = 0
@@ -67,7 +70,7 @@ class Search:
     penalty_weights: Host | None = None  # one for each row of linear constraints
     halting: bool = False  # a plain flag: a signal handler may set it at any moment
     _told: float = -inf
-    _news: bool = False
+    _news: bool = True  # at first: that there is no point yet
 
     @property
     def seconds(self) -> float:
@@ -107,6 +110,7 @@ class Search:
         """Judge points by the true objective and keep the best; its value."""
         values = self.compiled.judged(np.atleast_2d(spins))
         best = int(np.argmin(values))
+        self.scale = max(self.scale, float(np.max(np.abs(values))))
         if values[best] < self.fun:
             self.fun, self.spins = float(values[best]), np.atleast_2d(spins)[best].copy()
             self._record()
@@ -131,11 +135,22 @@ class Search:
             return
         row = Progress(self.seconds, self.fun, self.lower_bound)
         self.history.append(row)
-        if relative_gap(self.fun, self.lower_bound, self.tiny) == 0:
+        if self.gap_closed():
             self.stop(Status.OPTIMAL)
         elif self.limits.target is not None and self.fun <= self.limits.target:
             self.stop(Status.TARGET)
         self._news = True
+
+    def gap_closed(self) -> bool:
+        """Whether what the best point lacks to the bound is no more than rounding may have cost the two."""
+        lack = self.fun - self.lower_bound
+        return lack <= 0 or (lack <= ROUNDING_SHARE * self.scale and lack <= self.rounding())
+
+    def rounding(self) -> float:
+        """What rounding may have cost the best value and a bound that equals it; 0 where they are far."""
+        if not self.fun - self.lower_bound <= ROUNDING_SHARE * self.scale or self.spins is None:
+            return 0.0
+        return 2 * error_at(self.compiled.problem, self.compiled.exact_points(self.spins))
 
     def tell(self) -> None:
         """Let the callback know of improvements, not too often; called by the main thread only."""
@@ -143,5 +158,6 @@ class Search:
         if callback is None or not self._news or self.seconds - self._told < CALLBACK_INTERVAL:
             return
         self._news, self._told = False, self.seconds
-        if callback(self.history[-1]) is True:
+        row = self.history[-1] if self.history else Progress(self.seconds, self.fun, self.lower_bound)
+        if callback(row) is True:
             self.stop(Status.CALLBACK)
