@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..store import CAPPED, LOGISTIC, TABLE
 from .jit import inline
 from .rows import (
     capped_edge,
@@ -14,7 +15,6 @@ from .rows import (
     sharp_value,
     table_grad,
 )
-from .store import CAPPED, LOGISTIC, TABLE
 
 
 def grad(A, j, z, rows):
