@@ -1,3 +1,17 @@
-"""Not ported yet: `numba_reference.rng`."""
+"""Random states in the compiled loops; `seed.state` makes the same ones."""
 
-from .numba_reference.rng import reseed  # noqa: F401
+from .face import Loop
+
+_reseed = Loop(
+    "rng.reseed",
+    """
+    rng    uint64 (4) rw
+    seed   uint64
+    index  uint64
+    """,
+)
+
+
+def reseed(rng, seed, index):
+    """Set `rng` to `seed.state(seed, index)`; both arguments uint64."""
+    _reseed(rng, seed, index)

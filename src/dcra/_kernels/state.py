@@ -1,3 +1,46 @@
-"""Not ported yet: `numba_reference.state`."""
+"""State shared by the loops: z = Ax - b, and score = [loss, linear part, best seen]."""
 
-from .numba_reference.state import measure, refresh, value  # noqa: F401
+from .face import Loop
+
+_refresh = Loop(
+    "state.refresh",
+    """
+    model  Model
+    b      real (r)
+    x      real (n)
+    z      real (r) rw
+    """,
+)
+_value = Loop(
+    "state.value",
+    """
+    model  Model
+    x      real (n)
+    z      real (r)
+    """,
+    returns=float,
+)
+_measure = Loop(
+    "state.measure",
+    """
+    model  Model
+    x      real (n)
+    z      real (r)
+    score  float64 (3) rw
+    """,
+)
+
+
+def refresh(model, b, x, z):
+    """Z = A x - b."""
+    _refresh(model, b, x, z)
+
+
+def value(model, x, z):
+    """The objective at x, accumulated in float64."""
+    return _value(model, x, z)
+
+
+def measure(model, x, z, score):
+    """Set score = [loss, linear part, objective] for the point (x, z)."""
+    _measure(model, x, z, score)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..store import CAPPED, LOGISTIC
+from dcra._kernels.store import CAPPED, LOGISTIC
+
 from .column import entry, length
 from .jit import inline, kernel
 from .rng import below, reseed, uniform

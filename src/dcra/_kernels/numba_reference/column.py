@@ -10,7 +10,8 @@ length(A, j)                    entries stored in column j: the unit of work
 
 from numba.extending import overload
 
-from ..store import Dense
+from dcra._kernels.store import Dense
+
 from . import dense, sparse
 from .jit import OPTIONS
 

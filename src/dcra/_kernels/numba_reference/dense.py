@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..store import CAPPED, LOGISTIC, TABLE
+from dcra._kernels.store import CAPPED, LOGISTIC, TABLE
+
 from .jit import inline
 from .rows import (
     capped_edge,

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from ..store import LOGISTIC
+from dcra._kernels.store import LOGISTIC
+
 from .column import grad
 from .jit import inline, kernel
 from .rows import clip, logistic_value

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..seed import GOLDEN, MIX1, MIX2
+from dcra._kernels.seed import GOLDEN, MIX1, MIX2
+
 from .jit import inline, kernel
 
 _GOLDEN, _MIX1, _MIX2 = np.uint64(GOLDEN), np.uint64(MIX1), np.uint64(MIX2)

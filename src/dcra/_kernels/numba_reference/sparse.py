@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..store import CAPPED, LOGISTIC
+from dcra._kernels.store import CAPPED, LOGISTIC
+
 from .dense import weigh
 from .jit import inline
 from .rows import (

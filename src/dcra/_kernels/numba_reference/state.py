@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..store import CAPPED, LOGISTIC
+from dcra._kernels.store import CAPPED, LOGISTIC
+
 from .column import shift
 from .jit import inline, kernel
 from .rows import capped_value, curved_value, logistic_value, sharp_value

@@ -3,7 +3,8 @@
 import numpy as np
 from numba.extending import overload
 
-from ..store import Dense
+from dcra._kernels.store import Dense
+
 from .anneal import keep
 from .column import length, trial
 from .flip import commit
