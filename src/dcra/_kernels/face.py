@@ -29,44 +29,41 @@ FILE_FUNCTION_VARIANT; the variant names the stores (dense32, sparse64), or else
 from __future__ import annotations
 
 import ctypes
-from functools import cached_property
+from functools import cache, cached_property
 from operator import index
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
 from .library import entry, library
+from .quick import Writer, quick
 
 BITS = {np.dtype(np.float32): "32", np.dtype(np.float64): "64"}
 SOUND, WRITABLE = 0x101, 0x400  # as in `ndarray.flags.num`: contiguous and aligned; writable
-
-_byref, _at = ctypes.byref, ctypes.c_char.from_buffer
 
 
 class Known:
     """What a call has learned from the arguments so far."""
 
-    __slots__ = ("dtypes", "own", "shapes", "variant")
-
     def __init__(self) -> None:
         self.variant = ""
         self.dtypes: dict[str, np.dtype[Any]] = {}
-        self.shapes: dict[str, tuple[int, ...]] = {}  # by the texts of the table
-        self.own: list[int] = []  # sizes that arrays have told, not structures
+        self.sizes: dict[str, int] = {}
+        self.own: list[int] = []  # those of the sizes that arrays have told, not structures
 
 
 class Number:
     """`int`, `uint64` or `float`."""
 
     def __init__(self, name: str, kind: str) -> None:
+        self.name = name
         self.ctype = {"int": ctypes.c_int64, "uint64": ctypes.c_uint64, "float": ctypes.c_double}[kind]
-        self.take = self._float if kind == "float" else self._int
 
-    def _int(self, value: Any, known: Known) -> int:
-        return index(value)
+    def take(self, value: Any, known: Known) -> int | float:
+        return float(value) if self.ctype is ctypes.c_double else index(value)
 
-    def _float(self, value: Any, known: Known) -> float:
-        return float(value)
+    def write(self, writer: Writer, value: Any) -> None:
+        writer.number(self)
 
 
 class Array:
@@ -75,32 +72,21 @@ class Array:
     ctype = ctypes.c_void_p
 
     def __init__(self, name: str, dtype: str, shape: str, marks: list[str]) -> None:
-        self.name, self.shape, self.maybe = name, shape, "maybe" in marks
+        self.name, self.maybe = name, "maybe" in marks
         self.real = dtype if dtype.startswith("real") else ""
         self.dtype = None if self.real else np.dtype(dtype)
         self.flags = SOUND | WRITABLE if "rw" in marks else SOUND
         self.sizes = [_size(text) for text in shape.split(",")]
-        fixed = not any(name for name, _ in self.sizes)
-        self.fixed = tuple(number for _, number in self.sizes) if fixed else None
 
-    def take(self, value: Any, known: Known) -> Any:
-        """The pointer. What is not as it is already known to be is looked at closely."""
-        if (
-            type(value) is not np.ndarray
-            or value.dtype is not (self.dtype or known.dtypes.get(self.real))
-            or value.shape != (self.fixed or known.shapes.get(self.shape))
-            or (flags := value.flags.num) & self.flags != self.flags
-        ):
-            self.check(value, known)
-            flags = value.flags.num
-        if not value.size:
-            return None
-        return _byref(_at(value)) if flags & WRITABLE else value.__array_interface__["data"][0]
-
-    def inside(self, value: Any, known: Known) -> int | None:
-        """The pointer as part of a structure."""
+    def take(self, value: Any, known: Known) -> int | None:
+        """The pointer, null when the array is empty."""
         self.check(value, known)
         return value.__array_interface__["data"][0] if value.size else None
+
+    inside = take
+
+    def write(self, writer: Writer, value: Any) -> None:
+        writer.array(self)
 
     def check(self, value: Any, known: Known) -> None:
         if not isinstance(value, np.ndarray):
@@ -126,16 +112,15 @@ class Array:
         if len(shape) != len(self.sizes):
             self._misshapen(shape, known)
         for got, (name, more) in zip(shape, self.sizes, strict=True):
-            if name and name not in known.shapes and got >= more:
-                known.shapes[name] = (got - more,)
+            if name and name not in known.sizes and got >= more:
+                known.sizes[name] = got - more
                 known.own.append(got - more)
-            if got != (known.shapes.get(name, (-1,))[0] if name else 0) + more:
+            if got != (known.sizes.get(name, -1) if name else 0) + more:
                 self._misshapen(shape, known)
-        known.shapes[self.shape] = shape
 
     def _misshapen(self, shape: tuple[int, ...], known: Known) -> NoReturn:
         wanted = [
-            str(known.shapes[name][0] + more) if name in known.shapes else f"{name or more}"
+            str(known.sizes[name] + more) if name in known.sizes else f"{name or more}"
             for name, more in self.sizes
         ]
         raise ValueError(f"`{self.name}` must have shape ({', '.join(wanted)}); got {shape}")
@@ -154,7 +139,7 @@ class Packed(NamedTuple):
     pointer: Any
     variant: str
     dtype: np.dtype[Any] | None
-    shapes: dict[str, tuple[int, ...]]
+    sizes: dict[str, int]
 
 
 class Struct:
@@ -181,16 +166,24 @@ class Struct:
 
 
 def _pack(struct: Any) -> Packed:
-    known, name = Known(), type(struct).__name__
-    values = [part.inside(value, known) for value, part in zip(struct, table(struct.layout), strict=True)]
+    known = Known()
+    values = [part.inside(value, known) for value, part in zip(struct, _layout(type(struct)), strict=True)]
     kinds = [type(value) if isinstance(value, ctypes.Structure) else ctypes.c_void_p for value in values]
-    sizes = [(f"size{i}", ctypes.c_int64) for i in range(len(known.own))]
-    made = type(name, (ctypes.Structure,), {"_fields_": [*zip(struct._fields, kinds, strict=True), *sizes]})
-    value = made(*values, *known.own)
+    value = _structure(type(struct), tuple(kinds), len(known.own))(*values, *known.own)
     dtype = known.dtypes.get("real")
     variant = struct.variant + BITS[dtype] if struct.variant and dtype else known.variant
-    shapes = {key: size for key, size in known.shapes.items() if key.isidentifier()}
-    return Packed(value, _byref(value), variant, dtype, shapes)
+    return Packed(value, ctypes.byref(value), variant, dtype, known.sizes)
+
+
+@cache
+def _layout(of: type[Struct]) -> list[Array | Structure | Number]:
+    return table(of.layout)
+
+
+@cache
+def _structure(of: Any, kinds: tuple[type, ...], sizes: int) -> type[ctypes.Structure]:
+    fields = [*zip(of._fields, kinds, strict=True), *((f"size{i}", ctypes.c_int64) for i in range(sizes))]
+    return type(of.__name__, (ctypes.Structure,), {"_fields_": fields})
 
 
 class Structure:
@@ -201,6 +194,7 @@ class Structure:
     def __init__(self, name: str, of: str, shape: str) -> None:
         self.name, self.of = name, of
         self.sizes = [text.strip() for text in shape.split(",")] if shape else []
+        self.is_store = of in ("store", "like")
 
     def take(self, value: Any, known: Known) -> Any:
         return self._meet(value, known).pointer
@@ -208,10 +202,13 @@ class Structure:
     def inside(self, value: Any, known: Known) -> ctypes.Structure:
         return self._meet(value, known).value
 
+    def write(self, writer: Writer, value: Any) -> None:
+        writer.structure(self, value)
+
     def _meet(self, value: Any, known: Known) -> Packed:
-        store = self.of in ("store", "like")
-        if not (isinstance(value, Struct) and (value.variant if store else type(value).__name__ == self.of)):
-            wanted = "Dense or Sparse" if store else self.of
+        found = isinstance(value, Struct)
+        if not (found and (value.variant if self.is_store else type(value).__name__ == self.of)):
+            wanted = "Dense or Sparse" if self.is_store else self.of
             raise TypeError(f"`{self.name}` must be of type {wanted}; got {type(value).__name__}")
         packed = value.packed
         if self.of == "like":
@@ -219,16 +216,12 @@ class Structure:
             return packed
         if packed.dtype is not None:
             self._learn(packed, packed.dtype, known)
-        if store:
+        if self.is_store:
             self._check_store(value, packed, known)
-        elif not known.shapes:
-            known.shapes = packed.shapes.copy()
-        else:
-            for name, size in packed.shapes.items():
-                if known.shapes.setdefault(name, size) != size:
-                    raise ValueError(
-                        f"`{self.name}` must have {name} = {known.shapes[name][0]}; got {size[0]}"
-                    )
+            return packed
+        for name, size in packed.sizes.items():
+            if known.sizes.setdefault(name, size) != size:
+                raise ValueError(f"`{self.name}` must have {name} = {known.sizes[name]}; got {size}")
         return packed
 
     def _learn(self, packed: Packed, dtype: np.dtype[Any], known: Known) -> None:
@@ -250,17 +243,12 @@ class Structure:
 
     def _check_store(self, value: Any, packed: Packed, known: Known) -> None:
         """Of a sparse store the number of columns is known, and how many rows there are at least."""
-        n, r = self.sizes
-        if known.shapes.setdefault(n, packed.shapes["n"]) != packed.shapes["n"]:
-            raise ValueError(
-                f"`{self.name}` must have {known.shapes[n][0]} columns; got {packed.shapes['n'][0]}"
-            )
-        if value.variant == "sparse":
-            fits = r not in known.shapes or value.height <= known.shapes[r][0]
-        else:
-            fits = known.shapes.setdefault(r, packed.shapes["r"]) == packed.shapes["r"]
-        if not fits:
-            raise ValueError(f"`{self.name}` must have {known.shapes[r][0]} rows; it has others")
+        (n, r), sizes = self.sizes, packed.sizes
+        if known.sizes.setdefault(n, sizes["n"]) != sizes["n"]:
+            raise ValueError(f"`{self.name}` must have {known.sizes[n]} columns; got {sizes['n']}")
+        rows = max(value.height, known.sizes.get(r, 0)) if value.variant == "sparse" else sizes["r"]
+        if (r in known.sizes or value.variant == "dense") and known.sizes.setdefault(r, rows) != rows:
+            raise ValueError(f"`{self.name}` must have {known.sizes[r]} rows; got {rows}")
 
 
 def table(text: str) -> list[Array | Structure | Number]:
@@ -282,12 +270,20 @@ class Loop:
     def __init__(self, name: str, arguments: str, returns: type | None = None) -> None:
         self.name, self.arguments = name, table(arguments)
         self.returns = {int: ctypes.c_int64, float: ctypes.c_double, None: None}[returns]
-        self.takes = [argument.take for argument in self.arguments]
         self.entries: dict[str, Any] = {}
+        self.run = self._first
 
     def __call__(self, *values: Any) -> Any:
+        return self.run(*values)
+
+    def _first(self, *values: Any) -> Any:
+        outcome = self.patiently(*values)
+        self.run = quick(self, values)
+        return outcome
+
+    def patiently(self, *values: Any) -> Any:
         known = Known()
-        passed = [take(value, known) for take, value in zip(self.takes, values, strict=True)]
+        passed = [a.take(value, known) for a, value in zip(self.arguments, values, strict=True)]
         run = self.entries.get(known.variant) or self._find(known)
         return run(*passed, *known.own)
 

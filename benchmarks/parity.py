@@ -1,0 +1,207 @@
+"""The library beside the Numba loops that it replaces: the same calls, interleaved, best of several.
+
+    python benchmarks/parity.py [--rounds 7] [name ...]
+
+A ratio above 1 means that the library is quicker. Both must report the same work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dcra._kernels import seed, store
+
+Case = tuple[str, str, Callable[[Any], Callable[[], Any]]]
+"""Name, module, and what makes a call of that module with fresh state."""
+
+
+def dense(r: int, n: int, dtype: Any, table: Any = (1, 0, 0, -1, 1)) -> tuple[store.Model, np.ndarray]:
+    rng = np.random.default_rng(0)
+    cols = rng.standard_normal((n, r)).astype(dtype)
+    model = store.build(store.Dense(cols), [table])
+    return store.smoothed(model, 0.5 * math.sqrt(n)), rng.standard_normal(r).astype(dtype)
+
+
+def sparse(r: int, n: int, per_column: int, dtype: Any) -> tuple[store.Model, np.ndarray]:
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.integers(0, r, (n, per_column), dtype=np.int32), axis=1)
+    ptr = np.arange(0, n * per_column + 1, per_column)
+    A = store.Sparse(ptr, rows.ravel(), rng.standard_normal(n * per_column).astype(dtype))
+    model = store.build(A, [[1, 0, 0, -1, 1]], n_rows=r)
+    return store.smoothed(model, 0.5), rng.standard_normal(r).astype(dtype)
+
+
+def point(model: store.Model, b: np.ndarray, spins: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    from dcra._kernels.state import measure, refresh
+
+    draw = np.random.default_rng(1).uniform(-1, 1, model.c.size)
+    x = (np.where(draw < 0, -1, 1) if spins else 0.1 * draw).astype(b.dtype)
+    z, score = np.empty_like(b), np.zeros(3)
+    refresh(model, b, x, z)
+    measure(model, x, z, score)
+    return x, z, score
+
+
+def passes(model: store.Model, entries: float = 4e6) -> int:
+    size = sum(a.size for a in model.A if a.dtype == model.c.dtype)
+    return max(1, int(entries / size))
+
+
+def sweeping(model: store.Model, b: np.ndarray) -> Callable[[Any], Callable[[], Any]]:
+    def make(kernel: Any) -> Callable[[], Any]:
+        x, z, _ = point(model, b, spins=False)
+        n = x.size
+        blocks, rest, rng, rho = np.arange(max(1, n // 64)), np.zeros(n, np.int64), seed.state(1), np.zeros(1)
+        count = passes(model)
+        return lambda: kernel.sweep(
+            model, x, z, np.arange(n), blocks, rest, rng, rho, 0, count, 1_000_000, 0.5, 0.0
+        )
+
+    return make
+
+
+def flipping(model: store.Model, b: np.ndarray, name: str) -> Callable[[Any], Callable[[], Any]]:
+    def make(kernel: Any) -> Callable[[], Any]:
+        x, z, score = point(model, b, spins=True)
+        order = np.random.default_rng(2).permutation(x.size)
+
+        def call() -> Any:
+            trials = (passes(model) if name == "flip" else 2) * x.size
+            cursor, work = np.zeros(2, np.int64), 0
+            while trials > 0:
+                cursor[1], chunk = 0, min(x.size if name == "flip" else 2, trials)
+                work += getattr(kernel, name)(model, x, z, score, order, cursor, chunk)
+                trials -= chunk if name == "flip" else x.size
+            return work
+
+        return call
+
+    return make
+
+
+def annealing(model: store.Model, b: np.ndarray, caution: float) -> Callable[[Any], Callable[[], Any]]:
+    def make(kernel: Any) -> Callable[[], Any]:
+        x, z, score = point(model, b, spins=True)
+        memory, rng = store.memory(x.size), seed.state(1)
+        heat = 0.3 * math.sqrt(b.size)
+        ladder = np.geomspace(heat, 0.05 * heat, passes(model))
+        return lambda: kernel.anneal(model, x, z, score, x.copy(), rng, ladder, memory, caution)
+
+    return make
+
+
+def tabu(model: store.Model, b: np.ndarray) -> Callable[[Any], Callable[[], Any]]:
+    from scipy.sparse import csc_array
+
+    mirror: Any = model.A
+    if isinstance(mirror, store.Sparse):
+        A = csc_array((mirror.val, mirror.idx, mirror.ptr), shape=(b.size, model.c.size)).tocsr()
+        mirror = store.Sparse(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data)
+        mirror = store.Sparse(*store._frozen(mirror))
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        x, z, score = point(model, b, spins=True)
+        n = x.size
+        rises, until, clock, rng = np.zeros(n), np.zeros(n, np.int64), np.zeros(1, np.int64), seed.state(1)
+        kernel.rises_at(model, x, z, score, rises)
+        moves = passes(model) if mirror is model.A else 300
+        return lambda: kernel.tabu(model, mirror, x, z, score, x.copy(), rises, until, clock, rng, moves, 10)
+
+    return make
+
+
+def gray(model: store.Model, b: np.ndarray) -> Callable[[Any], Callable[[], Any]]:
+    def make(kernel: Any) -> Callable[[], Any]:
+        x, z = np.empty_like(model.c), np.empty_like(b)
+        return lambda: kernel.gray(model, b, 0, 1 << 16, x, z)[1]
+
+    return make
+
+
+def tiny(model: store.Model, b: np.ndarray) -> Callable[[Any], Callable[[], Any]]:
+    """Calls so short that what is before the loop counts."""
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        x, z, score = point(model, b, spins=True)
+
+        def call() -> None:
+            for _ in range(200):
+                kernel.measure(model, x, z, score)
+
+        return call
+
+    return make
+
+
+HUBER, INSENSITIVE = (1, 1, 0, -1, 1), (1, 0, 0.5, -1, 1)
+
+
+def cases() -> Iterator[Case]:
+    """Rows of float32 problems up to 256 are padded to 32, as `tables` does."""
+    for dtype in (np.float32, np.float64):
+        bits = f"f{8 * np.dtype(dtype).itemsize}"
+        for r, n in ((64, 100), (50, 100), (128, 100), (100, 100), (300, 300), (1000, 1000), (2000, 3000)):
+            yield f"sweep {bits} {r}x{n}", "sweep", sweeping(*dense(r, n, dtype))
+        for r, n in ((64, 100), (100, 100), (300, 300), (1000, 1000)):
+            yield f"flip {bits} {r}x{n}", "flip", flipping(*dense(r, n, dtype), "flip")
+        yield f"pair {bits} 100x100", "flip", flipping(*dense(100, 100, dtype), "pair")
+        for r, n in ((64, 100), (100, 100), (300, 300), (1000, 1000)):
+            for caution in (np.inf, 1.0):
+                yield f"anneal {bits} {r}x{n} {caution}", "anneal", annealing(*dense(r, n, dtype), caution)
+        for r, n in ((100, 100), (300, 300)):
+            yield f"tabu {bits} {r}x{n}", "tabu", tabu(*dense(r, n, dtype))
+        yield f"gray {bits} 64x20", "gray", gray(*dense(64, 20, dtype))
+        yield f"gray {bits} 20x20", "gray", gray(*dense(20, 20, dtype))
+        for size in (2000, 100_000):
+            yield f"sweep {bits} sparse {size}", "sweep", sweeping(*sparse(size, size, 10, dtype))
+        yield f"anneal {bits} sparse 2000", "anneal", annealing(*sparse(2000, 2000, 10, dtype), 1.0)
+        yield f"tabu {bits} sparse 2000", "tabu", tabu(*sparse(2000, 2000, 10, dtype))
+        yield f"sweep {bits} huber 300x300", "sweep", sweeping(*dense(300, 300, dtype, HUBER))
+        yield f"anneal {bits} huber 300x300", "anneal", annealing(*dense(300, 300, dtype, HUBER), np.inf)
+        yield f"anneal {bits} insensitive", "anneal", annealing(*dense(300, 300, dtype, INSENSITIVE), np.inf)
+        yield f"measure {bits} 64x100, 200 calls", "state", tiny(*dense(64, 100, dtype))
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    begin = time.perf_counter()
+    outcome = call()
+    return time.perf_counter() - begin, outcome
+
+
+def compare(case: Case, rounds: int) -> float:
+    name, module, make = case
+    old = importlib.import_module(f"dcra._kernels.numba_reference.{module}")
+    new = importlib.import_module(f"dcra._kernels.{module}")
+    make(old)()  # compiles
+    best, works = {old: math.inf, new: math.inf}, {}
+    for _ in range(rounds):
+        for kernel in (old, new):
+            seconds, works[kernel] = timed(make(kernel))
+            best[kernel] = min(best[kernel], seconds)
+    same = "" if works[old] == works[new] else f"   work {works[old]} / {works[new]}"
+    ratio = best[old] / best[new]
+    print(f"{name:32} {1e3 * best[old]:9.3f} {1e3 * best[new]:9.3f} {ratio:7.2f}{same}", flush=True)
+    return ratio
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="only cases whose name contains one of these")
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    print(f"{'':32} {'Numba ms':>9} {'ours ms':>9} {'ratio':>7}")
+    chosen = [c for c in cases() if not options.names or any(name in c[0] for name in options.names)]
+    ratios = [compare(case, options.rounds) for case in chosen]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    print(f"geometric mean {mean:.2f}, least {min(ratios):.2f}, {len(ratios)} cases")
+
+
+if __name__ == "__main__":
+    main()
