@@ -68,20 +68,14 @@ def sweeping(model: store.Model, b: np.ndarray) -> Callable[[Any], Callable[[], 
 
 
 def flipping(model: store.Model, b: np.ndarray, name: str) -> Callable[[Any], Callable[[], Any]]:
+    """An order so long that a call takes about as long as in a search."""
+    rounds = passes(model, 1e6) if name == "flip" else 1
+
     def make(kernel: Any) -> Callable[[], Any]:
         x, z, score = point(model, b, spins=True)
-        order = np.random.default_rng(2).permutation(x.size)
-
-        def call() -> Any:
-            trials = (passes(model) if name == "flip" else 2) * x.size
-            cursor, work = np.zeros(2, np.int64), 0
-            while trials > 0:
-                cursor[1], chunk = 0, min(x.size if name == "flip" else 2, trials)
-                work += getattr(kernel, name)(model, x, z, score, order, cursor, chunk)
-                trials -= chunk if name == "flip" else x.size
-            return work
-
-        return call
+        order = np.tile(np.random.default_rng(2).permutation(x.size), rounds)
+        cursor = np.zeros(2, np.int64)
+        return lambda: getattr(kernel, name)(model, x, z, score, order, cursor, order.size)
 
     return make
 
@@ -90,7 +84,7 @@ def annealing(model: store.Model, b: np.ndarray, caution: float) -> Callable[[An
     def make(kernel: Any) -> Callable[[], Any]:
         x, z, score = point(model, b, spins=True)
         memory, rng = store.memory(x.size), seed.state(1)
-        heat = 0.3 * math.sqrt(b.size)
+        heat = 2.0 * math.sqrt(b.size)
         ladder = np.geomspace(heat, 0.05 * heat, passes(model))
         return lambda: kernel.anneal(model, x, z, score, x.copy(), rng, ladder, memory, caution)
 

@@ -30,11 +30,11 @@ template <class S, class T = typename S::Real>
 DCRA_INLINE int64_t propose(const Model<S>& model, T* x, T* z, double* score, T* best_x, uint64_t* rng,
                             const Memory& memory, int64_t j, double temperature, double caution) {
     const int64_t size = length(model.A, j);
-    const double linear = 2.0 * double(model.c[j]) * double(x[j]);
+    const auto linear = [&] { return 2.0 * double(model.c[j]) * double(x[j]); };
     int64_t work = 0;
     if (memory.stamp[j] != memory.flips[0]) {
         const double loss = trial(model.A, j, -(x[j] + x[j]), z, model.rows, score[0]);
-        remember(memory, j, loss - score[0] - linear, temperature, caution);
+        remember(memory, j, loss - score[0] - linear(), temperature, caution);
         work = size;
     }
     const double rise = memory.rise[j];
@@ -43,7 +43,7 @@ DCRA_INLINE int64_t propose(const Model<S>& model, T* x, T* z, double* score, T*
         // Only on the way up: a descent would copy x at every flip.
         if (score[0] + score[1] < score[2]) keep(x, best_x, model.A.n, score);
     }
-    commit(model, x, z, score, j, score[0] + rise + linear);
+    commit(model, x, z, score, j, score[0] + rise + linear());
     ++memory.flips[0];
     memory.rise[j] = -rise;
     memory.stamp[j] = memory.flips[0];
@@ -52,8 +52,10 @@ DCRA_INLINE int64_t propose(const Model<S>& model, T* x, T* z, double* score, T*
 
 // One pass over the columns at each of `temperatures`; best_x keeps the best point, score[2] its value.
 template <class S, class T = typename S::Real>
-int64_t anneal(const Model<S>& model, T* x, T* z, double* score, T* best_x, uint64_t* rng, const double* temperatures,
-               const Memory& memory, double caution, int64_t passes) {
+int64_t anneal(const Model<S>& given, T* x, T* z, double* score, T* best_x, uint64_t* rng, const double* temperatures,
+               const Memory& given_memory, double caution, int64_t passes) {
+    const Model<S> model = given;  // copies: nothing that the loop writes can change them
+    const Memory memory = given_memory;
     int64_t work = 0;
     for (int64_t p = 0; p < passes; ++p) {
         for (int64_t j = 0; j < model.A.n; ++j)

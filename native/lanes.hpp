@@ -10,10 +10,12 @@
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define DCRA_INLINE __forceinline
+#define DCRA_APART __declspec(noinline)
 #define DCRA_RESTRICT __restrict
 #define DCRA_UNROLL
 #else
 #define DCRA_INLINE inline __attribute__((always_inline))
+#define DCRA_APART __attribute__((noinline))
 #define DCRA_RESTRICT __restrict__
 #if defined(__clang__)
 #define DCRA_UNROLL _Pragma("clang loop unroll(full)")
@@ -110,6 +112,13 @@ template <class T, class F> DCRA_INLINE void each(int64_t n, const F& step) {
     }
     for (; i + W <= n; i += W) step(Wide<T>{}, i);
     for (; i < n; ++i) step(Single<T>{}, i);
+}
+
+// Whether a number among values[0 .. size) is below `bound`: many at a time, for searches that rarely find one.
+template <class T, int size> DCRA_INLINE bool any_below(const T* values, T bound) {
+    bool found = false;
+    for (int k = 0; k < size; ++k) found |= values[k] < bound;
+    return found;
 }
 
 }  // namespace dcra

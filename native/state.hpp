@@ -5,38 +5,28 @@
 
 namespace dcra {
 
-template <class T> DCRA_INLINE double row_value(int64_t kind, const T* p, double z) {
+// f(value), where value(z) is the loss of a row with the numbers p, in float64: it is chosen once for all rows.
+template <class T, class F> DCRA_INLINE auto with_value(int64_t kind, const T* p, const F& f) {
     const double k = p[1], e = p[2], lo = p[3], hi = p[4];
-    if (kind == LOGISTIC) return logistic_value(z, k, e);
-    if (kind == CAPPED) return capped_value(z, k, hi);
-    if (k == 0) return sharp_value(z, e, lo, hi);
-    return curved_value(z, 0.5 * k, 1.0 / k, e, lo, hi);
+    if (kind == LOGISTIC) return f([=](double z) { return logistic_value(z, k, e); });
+    if (kind == CAPPED) return f([=](double z) { return capped_value(z, k, hi); });
+    if (k == 0) return f([=](double z) { return sharp_value(z, e, lo, hi); });
+    return f([=, half_k = 0.5 * k, slope = 1.0 / k](double z) { return curved_value(z, half_k, slope, e, lo, hi); });
 }
 
-// Sum of w_i f(z_i) over the rows of a term, in float64.
-template <class T, class F> DCRA_INLINE double exact_sum(const Term<T>& p, const T* z, const F& value) {
-    double total = 0;
-    if (p.weight)
-        for (int64_t i = 0; i < p.size; ++i) total += double(p.weight[i]) * value(double(z[i]));
-    else
-        for (int64_t i = 0; i < p.size; ++i) total += value(double(z[i]));
-    return total;
-}
-
-template <class T> DCRA_INLINE double loss_at(const Rows<T>& rows, const T* z) {
+template <class T> DCRA_APART double loss_at(const Rows<T>& rows, const T* z) {
     double total = 0;
     for (int64_t t = 0; t < rows.terms; ++t) {
-        const Term<T> p(rows, t);
-        const T* u = z + rows.start[t];
-        const double k = p.k, e = p.e, lo = p.lo, hi = p.hi;
-        if (p.kind == LOGISTIC)
-            total += exact_sum(p, u, [=](double v) { return logistic_value(v, k, e); });
-        else if (p.kind == CAPPED)
-            total += exact_sum(p, u, [=](double v) { return capped_value(v, k, hi); });
-        else if (k == 0)
-            total += exact_sum(p, u, [=](double v) { return sharp_value(v, e, lo, hi); });
-        else
-            total += exact_sum(p, u, [=](double v) { return curved_value(v, 0.5 * k, 1.0 / k, e, lo, hi); });
+        const T *weight = rows.weight, *at = z;
+        const int64_t first = rows.start[t], last = rows.start[t + 1];
+        total += with_value(rows.kind[t], rows.table + 5 * t, [=](const auto& value) {
+            double part = 0;
+            if (weight)
+                for (int64_t i = first; i < last; ++i) part += double(weight[i]) * value(double(at[i]));
+            else
+                for (int64_t i = first; i < last; ++i) part += value(double(at[i]));
+            return part;
+        });
     }
     return total;
 }

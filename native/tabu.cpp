@@ -24,9 +24,16 @@ DCRA_INLINE int64_t best_move(const double* score, const double* rises, const in
     const double value = score[0] + score[1];
     const double room = (score[2] < value ? score[2] : value) - value;
     double rise = std::numeric_limits<double>::infinity();
-    int64_t best = -1;
-    for (int64_t j = 0; j < n; ++j)
+    int64_t best = -1, j = 0;
+    const auto look = [&] {
         if (rises[j] < rise && (until[j] <= now || rises[j] < room)) best = j, rise = rises[j];
+    };
+    for (constexpr int AT_ONCE = 16; j + AT_ONCE <= n;) {
+        if (!any_below<double, AT_ONCE>(rises + j, rise)) j += AT_ONCE;
+        else
+            for (const int64_t end = j + AT_ONCE; j < end; ++j) look();
+    }
+    for (; j < n; ++j) look();
     return best;
 }
 
@@ -39,15 +46,16 @@ int64_t move(const Model<Dense<T>>& model, const Dense<T>&, T* x, T* z, double* 
 template <class T>
 DCRA_INLINE int64_t redo_row(const Rows<T>& rows, const Sparse<T>& mirror, const T* x, double* rises, int64_t i, T old_z,
                              T new_z) {
-    const int64_t kind = rows.kind[rows.term[i]];
-    const T* p = rows.table + 5 * rows.term[i];
-    const double w = rows.weight ? double(rows.weight[i]) : 1.0;
-    const double base = row_value(kind, p, new_z) - row_value(kind, p, old_z);
-    for (int64_t q = mirror.ptr[i]; q < mirror.ptr[i + 1]; ++q) {
-        const int64_t k = mirror.idx[q];
-        const double step = -double((x[k] + x[k]) * mirror.val[q]);
-        rises[k] += w * (row_value(kind, p, new_z + step) - row_value(kind, p, old_z + step) - base);
-    }
+    const int64_t t = rows.term[i];
+    const double w = rows.weight ? double(rows.weight[i]) : 1.0, before = old_z, after = new_z;
+    with_value(rows.kind[t], rows.table + 5 * t, [=](const auto& value) {
+        const double base = value(after) - value(before);
+        for (int64_t q = mirror.ptr[i]; q < mirror.ptr[i + 1]; ++q) {
+            const int64_t k = mirror.idx[q];
+            const double step = -double((x[k] + x[k]) * mirror.val[q]);
+            rises[k] += w * (value(after + step) - value(before + step) - base);
+        }
+    });
     return mirror.ptr[i + 1] - mirror.ptr[i];
 }
 
