@@ -286,6 +286,8 @@ class Loop:
         return outcome
 
     def patiently(self, *values: Any) -> Any:
+        if len(values) != len(self.arguments):
+            raise TypeError(f"{self.name} takes {len(self.arguments)} arguments; got {len(values)}")
         known = Known()
         passed = [a.take(value, known) for a, value in zip(self.arguments, values, strict=True)]
         run = self.entries.get(known.variant) or self._find(known)
