@@ -250,14 +250,9 @@ def test_eight_threads_at_once_give_the_answers_of_one(variant):
 
 
 def run(code, **environment):
-    import os
-
+    command = [sys.executable, "-c", code]
     return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
 
 
@@ -285,5 +280,5 @@ def test_without_a_library_the_reason_is_given():
 
 def test_a_loop_takes_as_many_arguments_as_its_table_has():
     loop = Loop("rng.reseed", "rng uint64 (4) rw\nseed uint64\nindex uint64")
-    with pytest.raises(TypeError, match="rng.reseed takes 3 arguments; got 2"):
+    with pytest.raises(TypeError, match=r"rng\.reseed takes 3 arguments; got 2"):
         loop(np.zeros(4, np.uint64), 0)

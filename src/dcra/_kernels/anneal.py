@@ -1,6 +1,7 @@
 """Metropolis annealing by single flips that remembers what flips would cost."""
 
 from .face import Loop
+from .store import Array, Memory, Model
 
 _anneal = Loop(
     "anneal.anneal",
@@ -19,7 +20,17 @@ _anneal = Loop(
 )
 
 
-def anneal(model, x, z, score, best_x, rng, temperatures, memory, caution):
+def anneal(
+    model: Model,
+    x: Array,
+    z: Array,
+    score: Array,
+    best_x: Array,
+    rng: Array,
+    temperatures: Array,
+    memory: Memory,
+    caution: float,
+) -> int:
     """One pass over the columns at each of `temperatures`; best_x keeps the best point, score[2] its value.
 
     Most proposals at a good point are hopeless, and evaluating them is all the work. The rise of a flip

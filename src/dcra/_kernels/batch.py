@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.batch`."""
 
-from .numba_reference.batch import DRAWS, LANES, batch, scratch  # noqa: F401
+from .numba_reference.batch import DRAWS, LANES, batch, scratch
+
+__all__ = ["DRAWS", "LANES", "batch", "scratch"]

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.closest`."""
 
-from .numba_reference.closest import cells, closest, scatter  # noqa: F401
+from .numba_reference.closest import cells, closest, scatter
+
+__all__ = ["cells", "closest", "scatter"]

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.crossover`."""
 
-from .numba_reference.crossover import cross  # noqa: F401
+from .numba_reference.crossover import cross
+
+__all__ = ["cross"]

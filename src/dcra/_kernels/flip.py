@@ -1,6 +1,7 @@
 """Descent by single flips and by pairs of flips."""
 
 from .face import Loop
+from .store import Array, Model
 
 _flip = Loop(
     "flip.flip",
@@ -30,7 +31,7 @@ _pair = Loop(
 )
 
 
-def flip(model, x, z, score, order, cursor, trials):
+def flip(model: Model, x: Array, z: Array, score: Array, order: Array, cursor: Array, trials: int) -> int:
     """Flip whatever improves, cyclically along `order`, for at most `trials` trials.
 
     cursor = [position, trials since the last flip], int64, zeros at the start; x is one-flip optimal on
@@ -39,7 +40,7 @@ def flip(model, x, z, score, order, cursor, trials):
     return _flip(model, x, z, score, order, cursor, trials)
 
 
-def pair(model, x, z, score, order, cursor, trials):
+def pair(model: Model, x: Array, z: Array, score: Array, order: Array, cursor: Array, trials: int) -> int:
     """Flip pairs of `order` that improve together; arguments as in `flip`, one trial being one first member.
 
     x has no improving pair in `order` when cursor[1] >= order.size. A trial costs order.size columns.

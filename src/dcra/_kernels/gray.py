@@ -3,6 +3,7 @@
 import numpy as np
 
 from .face import Loop
+from .store import Array, Model
 
 _gray = Loop(
     "gray.gray",
@@ -19,7 +20,7 @@ _gray = Loop(
 )
 
 
-def gray(model, b, lo, hi, x, z):
+def gray(model: Model, b: Array, lo: int, hi: int, x: Array, z: Array) -> tuple[float, int]:
     """Best objective over positions lo..hi of the Gray sequence, and its lowest position.
 
     Position c is the point with x_j = -1 where bit j of c ^ (c >> 1) is set; x, z are scratch. The residual

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.ising_sweep`."""
 
-from .numba_reference.ising_sweep import sweep  # noqa: F401
+from .numba_reference.ising_sweep import sweep
+
+__all__ = ["sweep"]

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.join`."""
 
-from .numba_reference.join import meet  # noqa: F401
+from .numba_reference.join import meet
+
+__all__ = ["meet"]

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.lattice`."""
 
-from .numba_reference.lattice import sample_levels, search_levels, sphere  # noqa: F401
+from .numba_reference.lattice import sample_levels, search_levels, sphere
+
+__all__ = ["sample_levels", "search_levels", "sphere"]

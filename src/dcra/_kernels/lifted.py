@@ -1,6 +1,6 @@
 """Not ported yet: `numba_reference.lifted`."""
 
-from .numba_reference.lifted import (  # noqa: F401
+from .numba_reference.lifted import (
     ANCHOR,
     BACKTRACK,
     CURVATURE,
@@ -24,3 +24,28 @@ from .numba_reference.lifted import (  # noqa: F401
     scratch,
     smoothed_value,
 )
+
+__all__ = [
+    "ANCHOR",
+    "BACKTRACK",
+    "CURVATURE",
+    "DONE",
+    "GAP_TOL",
+    "GRID",
+    "GROW",
+    "GROWTH",
+    "INNER",
+    "MAX_INNER",
+    "MAX_OUTER",
+    "OBJECTIVE_TOL",
+    "OUTER",
+    "RHO",
+    "RHO_MAX",
+    "SHRINK",
+    "SMOOTHED",
+    "STEP_TOL",
+    "advance",
+    "envelope_at",
+    "scratch",
+    "smoothed_value",
+]

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.mixed`."""
 
-from .numba_reference.mixed import anneal, descend, descend_pairs, gray, tabu, turn, value  # noqa: F401
+from .numba_reference.mixed import anneal, descend, descend_pairs, gray, tabu, turn, value
+
+__all__ = ["anneal", "descend", "descend_pairs", "gray", "tabu", "turn", "value"]

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.mixing`."""
 
-from .numba_reference.mixing import mix  # noqa: F401
+from .numba_reference.mixing import mix
+
+__all__ = ["mix"]

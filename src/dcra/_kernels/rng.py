@@ -1,6 +1,7 @@
 """Random states in the compiled loops; `seed.state` makes the same ones."""
 
 from .face import Loop
+from .store import Array
 
 _reseed = Loop(
     "rng.reseed",
@@ -12,6 +13,6 @@ _reseed = Loop(
 )
 
 
-def reseed(rng, seed, index):
+def reseed(rng: Array, seed: int, index: int) -> None:
     """Set `rng` to `seed.state(seed, index)`; both arguments uint64."""
     _reseed(rng, seed, index)

@@ -1,6 +1,7 @@
 """State shared by the loops: z = Ax - b, and score = [loss, linear part, best seen]."""
 
 from .face import Loop
+from .store import Array, Model
 
 _refresh = Loop(
     "state.refresh",
@@ -31,16 +32,16 @@ _measure = Loop(
 )
 
 
-def refresh(model, b, x, z):
+def refresh(model: Model, b: Array, x: Array, z: Array) -> None:
     """Z = A x - b."""
     _refresh(model, b, x, z)
 
 
-def value(model, x, z):
+def value(model: Model, x: Array, z: Array) -> float:
     """The objective at x, accumulated in float64."""
     return _value(model, x, z)
 
 
-def measure(model, x, z, score):
+def measure(model: Model, x: Array, z: Array, score: Array) -> None:
     """Set score = [loss, linear part, objective] for the point (x, z)."""
     _measure(model, x, z, score)

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.swap`."""
 
-from .numba_reference.swap import anneal_swaps  # noqa: F401
+from .numba_reference.swap import anneal_swaps
+
+__all__ = ["anneal_swaps"]

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.swaps`."""
 
-from .numba_reference.swaps import changes, search  # noqa: F401
+from .numba_reference.swaps import changes, search
+
+__all__ = ["changes", "search"]

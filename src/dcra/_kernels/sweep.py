@@ -1,6 +1,7 @@
 """Coordinate sweeps on the box form  env(Ax - b) + c'x + rho sum(1 - x_j^2)."""
 
 from .face import Loop
+from .store import Array, Model
 
 _sweep = Loop(
     "sweep.sweep",
@@ -31,7 +32,21 @@ _round_to_spins = Loop(
 )
 
 
-def sweep(model, x, z, columns, blocks, rest, rng, rho, first, last, total, kappa, patience):
+def sweep(
+    model: Model,
+    x: Array,
+    z: Array,
+    columns: Array,
+    blocks: Array,
+    rest: Array,
+    rng: Array,
+    rho: Array,
+    first: int,
+    last: int,
+    total: int,
+    kappa: float,
+    patience: float,
+) -> int:
     """Run sweeps first..last, of `total` that take x from the inside of the box to its corners.
 
     x_j <- clip(x_j - (grad_j + c_j - 2 rho x_j) / L_j, -1, 1), L_j = kappa sum_t slope_t L[t, j]; with
@@ -54,6 +69,6 @@ def sweep(model, x, z, columns, blocks, rest, rng, rho, first, last, total, kapp
     return _sweep(model, x, z, columns, blocks, rest, rng, rho, first, last, total, kappa, patience)
 
 
-def round_to_spins(model, x, z):
+def round_to_spins(model: Model, x: Array, z: Array) -> None:
     """Round x to signs, sign(0) = +1, keeping z = Ax - b."""
     _round_to_spins(model, x, z)

@@ -1,6 +1,7 @@
 """One-flip tabu search with the rise of every flip at hand."""
 
 from .face import Loop
+from .store import Array, Dense, Model, Sparse
 
 _rises_at = Loop(
     "tabu.rises_at",
@@ -33,12 +34,25 @@ _tabu = Loop(
 )
 
 
-def rises_at(model, x, z, score, rises):
+def rises_at(model: Model, x: Array, z: Array, score: Array, rises: Array) -> int:
     """rises[j] = change of the objective when x_j flips. Returns the entries of A touched."""
     return _rises_at(model, x, z, score, rises)
 
 
-def tabu(model, mirror, x, z, score, best_x, rises, until, clock, rng, moves, tenure):
+def tabu(
+    model: Model,
+    mirror: Dense | Sparse,
+    x: Array,
+    z: Array,
+    score: Array,
+    best_x: Array,
+    rises: Array,
+    until: Array,
+    clock: Array,
+    rng: Array,
+    moves: int,
+    tenure: int,
+) -> int:
     """Make `moves` best flips that are not tabu, or that beat the best point.
 
     A move costs the columns that share a row with the flipped one: little for sparse A, all of A when dense.

@@ -1,3 +1,5 @@
 """Not ported yet: `numba_reference.tree`."""
 
-from .numba_reference.tree import breadth_first  # noqa: F401
+from .numba_reference.tree import breadth_first
+
+__all__ = ["breadth_first"]
