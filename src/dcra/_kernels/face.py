@@ -62,6 +62,8 @@ class Number:
     def take(self, value: Any, known: Known) -> int | float:
         return float(value) if self.ctype is ctypes.c_double else index(value)
 
+    inside = take
+
     def write(self, writer: Writer, value: Any) -> None:
         writer.number(self)
 
@@ -166,7 +168,7 @@ class Struct:
         """Raise a ValueError if a number that loops use as a place is none."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self)  # type: ignore[arg-type]
+        return type(self), tuple(self)
 
 
 def _pack(struct: Any) -> Packed:
@@ -271,9 +273,9 @@ def _argument(line: str) -> Array | Structure | Number:
 class Loop:
     """A compiled function, to be called with the arguments of its table."""
 
-    def __init__(self, name: str, arguments: str, returns: type | None = None) -> None:
+    def __init__(self, name: str, arguments: str, returns: type[int] | type[float] | None = None) -> None:
         self.name, self.arguments = name, table(arguments)
-        self.returns = {int: ctypes.c_int64, float: ctypes.c_double, None: None}[returns]
+        self.returns = {int: ctypes.c_int64, float: ctypes.c_double}[returns] if returns else None
         self.entries: dict[str, Any] = {}
         self.run = self._first
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from dcra import _kernels
 
@@ -68,7 +70,7 @@ def _able(built: dict[str, Path]) -> list[str]:
     return [name for name in built if int(name[1]) <= number]
 
 
-def entry(found: ctypes.CDLL, symbol: str, returns: type | None, *takes: type) -> ctypes._CFuncPtr:
+def entry(found: ctypes.CDLL, symbol: str, returns: type | None, *takes: type) -> Callable[..., Any]:
     """The function whose address the library exports under this name; it runs without the GIL."""
     address = ctypes.c_void_p.in_dll(found, symbol).value
     return ctypes.CFUNCTYPE(returns, *takes)(address)
