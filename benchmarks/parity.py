@@ -134,7 +134,20 @@ def tiny(model: store.Model, b: np.ndarray) -> Callable[[Any], Callable[[], Any]
     return make
 
 
-HUBER, INSENSITIVE = (1, 1, 0, -1, 1), (1, 0, 0.5, -1, 1)
+def lockstep(model: store.Model, b: np.ndarray) -> Callable[[Any], Callable[[], Any]]:
+    """A group of right-hand sides, four starts each."""
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        n, r, dtype = model.c.size, b.size, b.dtype
+        B = 2 * np.random.default_rng(3).standard_normal((8, r)).astype(dtype)
+        X, F, scratch = np.zeros((8, n), dtype), np.zeros(8, dtype), kernel.scratch(n, r, dtype)
+        heats = math.sqrt(r) * np.append(np.linspace(1, 0, max(2, passes(model, 5e5))), 0.0)
+        return lambda: kernel.batch(model, B, 0, 1, np.uint64(1), 4, heats, X, F, scratch)
+
+    return make
+
+
+HUBER, INSENSITIVE, SQUARED = (1, 1, 0, -1, 1), (1, 0, 0.5, -1, 1), (1, 0.5, 0, -1e30, 1e30)
 
 
 def cases() -> Iterator[Case]:
@@ -157,6 +170,11 @@ def cases() -> Iterator[Case]:
             yield f"sweep {bits} sparse {size}", "sweep", sweeping(*sparse(size, size, 10, dtype))
         yield f"anneal {bits} sparse 2000", "anneal", annealing(*sparse(2000, 2000, 10, dtype), 1.0)
         yield f"tabu {bits} sparse 2000", "tabu", tabu(*sparse(2000, 2000, 10, dtype))
+        for r, n in ((20, 20), (50, 100), (100, 100), (300, 300)):
+            yield f"batch {bits} {r}x{n}", "batch", lockstep(*dense(r, n, dtype))
+        for name, table in {"huber": HUBER, "insensitive": INSENSITIVE, "squared": SQUARED}.items():
+            yield f"batch {bits} {name} 100x100", "batch", lockstep(*dense(100, 100, dtype, table))
+        yield f"batch {bits} sparse 2000", "batch", lockstep(*sparse(2000, 2000, 10, dtype))
         yield f"sweep {bits} huber 300x300", "sweep", sweeping(*dense(300, 300, dtype, HUBER))
         yield f"anneal {bits} huber 300x300", "anneal", annealing(*dense(300, 300, dtype, HUBER), np.inf)
         yield f"anneal {bits} insensitive", "anneal", annealing(*dense(300, 300, dtype, INSENSITIVE), np.inf)
