@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dcra._kernels import seed, store
+from dcra.lift import GRID
 
 Case = tuple[str, str, Callable[[Any], Callable[[], Any]]]
 """Name, module, and what makes a call of that module with fresh state."""
@@ -147,6 +148,25 @@ def lockstep(model: store.Model, b: np.ndarray) -> Callable[[Any], Callable[[], 
     return make
 
 
+def lifted(model: store.Model, b: np.ndarray, rank: int) -> Callable[[Any], Callable[[], Any]]:
+    def make(kernel: Any) -> Callable[[], Any]:
+        from dcra._kernels.state import refresh
+
+        n, r = model.c.size, b.size
+        V = np.random.default_rng(4).standard_normal((n + 1, rank))
+        V /= np.linalg.norm(V, axis=1, keepdims=True)
+        x, z = V[1:] @ V[0], np.empty(r)
+        refresh(model, b, x, z)
+        value = kernel.smoothed_value(model, x, z)
+        progress = np.array([0.1, 10.0, value, value, 0, 0, 0])
+        options = np.array([1.1, 1e6, 1e-4, 1e-5, -1, 50, 1e9, 1, 0.9, 2, GRID])
+        scratch = kernel.scratch(n, rank, r)
+        steps = passes(model, 2e6)
+        return lambda: kernel.advance(model, b, V, x, z, progress, options, steps, scratch)
+
+    return make
+
+
 HUBER, INSENSITIVE, SQUARED = (1, 1, 0, -1, 1), (1, 0, 0.5, -1, 1), (1, 0.5, 0, -1e30, 1e30)
 
 
@@ -179,6 +199,11 @@ def cases() -> Iterator[Case]:
         yield f"anneal {bits} huber 300x300", "anneal", annealing(*dense(300, 300, dtype, HUBER), np.inf)
         yield f"anneal {bits} insensitive", "anneal", annealing(*dense(300, 300, dtype, INSENSITIVE), np.inf)
         yield f"measure {bits} 64x100, 200 calls", "state", tiny(*dense(64, 100, dtype))
+    for r, n in ((20, 20), (50, 100), (100, 100), (300, 300), (1000, 1000)):
+        yield f"lifted {r}x{n}", "lifted", lifted(*dense(r, n, np.float64), 5)
+    yield "lifted rank 12 100x100", "lifted", lifted(*dense(100, 100, np.float64), 12)
+    yield "lifted huber 100x100", "lifted", lifted(*dense(100, 100, np.float64, HUBER), 5)
+    yield "lifted sparse 2000", "lifted", lifted(*sparse(2000, 2000, 10, np.float64), 5)
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
