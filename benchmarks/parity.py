@@ -167,6 +167,80 @@ def lifted(model: store.Model, b: np.ndarray, rank: int) -> Callable[[Any], Call
     return make
 
 
+def received(n: int, frames: int, q: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """G, targets, and the triangular form R, Z of noisy frames of q levels."""
+    rng = np.random.default_rng(5)
+    H = rng.standard_normal((n, n)) / math.sqrt(n)
+    levels = 2.0 * rng.integers(0, q, (frames, n)) - (q - 1)
+    Y = levels @ H.T + 0.5 * rng.standard_normal((frames, n))
+    Q, R = np.linalg.qr(H)
+    return (H.T @ H).astype(dtype), (Y @ H).astype(dtype), R, np.ascontiguousarray(Y @ Q)
+
+
+def is_reference(kernel: Any) -> bool:
+    return "numba_reference" in kernel.__name__
+
+
+def levels_annealed(n: int, q: int, dtype: Any) -> Callable[[Any], Callable[[], Any]]:
+    from dcra._kernels.lattice import search_scratch
+
+    G, h, _, _ = received(n, 8, q, dtype)
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        U, F, scratch = np.ones((16, n), dtype), np.empty(16), search_scratch(n, dtype)
+        ladder = np.geomspace(3, 0.05, 100)
+        return lambda: kernel.search_levels(G, h, 0, 16, q, 2, np.uint64(1), ladder, U, F, scratch)
+
+    return make
+
+
+def levels_sampled(n: int, q: int, copies: int, dtype: Any) -> Callable[[Any], Callable[[], Any]]:
+    from dcra._kernels.lattice import Samples, sample_scratch
+
+    G, h, _, _ = received(n, 4, q, dtype)
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        samples = Samples(np.ones((4, n), dtype), np.empty((4, n, q)), np.empty((4, 2)))
+        heats, scratch = np.geomspace(0.25, 2, copies), sample_scratch(copies, n, q, dtype)
+        head, rest = (G, h, 0, 4), (np.uint64(1), heats, 100, 400, 0.01)
+        if is_reference(kernel):
+            return lambda: kernel.sample_levels(*head, q, *rest, *samples, scratch)
+        return lambda: kernel.sample_levels(*head, *rest, samples, scratch)
+
+    return make
+
+
+def sphere(n: int, q: int) -> Callable[[Any], Callable[[], Any]]:
+    from dcra._kernels.lattice import sphere_scratch
+
+    _, _, R, Z = received(n, 1, q, np.float64)
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        u, best, scratch = np.ones(n), np.ones(n), sphere_scratch(n)
+        return lambda: kernel.sphere(R, Z[0], q, u, best, np.inf, 50_000, scratch)[1]
+
+    return make
+
+
+def tree(n: int, q: int, keep: int) -> Callable[[Any], Callable[[], Any]]:
+    from dcra._kernels.tree import scratch as tree_scratch
+
+    _, _, R, Z = received(n, 8, q, np.float64)
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        out, scratch = np.ones_like(Z), tree_scratch(keep, n, q)
+        if is_reference(kernel):
+            scratch = scratch._replace(totals=scratch.totals.ravel(), order=scratch.order.ravel())
+
+        def call() -> float:
+            kernel.breadth_first(R, Z, 0, 8, q, keep, out, scratch)
+            return float(out.sum())
+
+        return call
+
+    return make
+
+
 HUBER, INSENSITIVE, SQUARED = (1, 1, 0, -1, 1), (1, 0, 0.5, -1, 1), (1, 0.5, 0, -1e30, 1e30)
 
 
@@ -204,6 +278,15 @@ def cases() -> Iterator[Case]:
     yield "lifted rank 12 100x100", "lifted", lifted(*dense(100, 100, np.float64), 12)
     yield "lifted huber 100x100", "lifted", lifted(*dense(100, 100, np.float64, HUBER), 5)
     yield "lifted sparse 2000", "lifted", lifted(*sparse(2000, 2000, 10, np.float64), 5)
+    for dtype in (np.float32, np.float64):
+        bits = f"f{8 * np.dtype(dtype).itemsize}"
+        for n, q in ((16, 4), (64, 2), (64, 4), (256, 4)):
+            yield f"search_levels {bits} {n}, {q} levels", "lattice", levels_annealed(n, q, dtype)
+            yield f"sample_levels {bits} {n}, {q} levels", "lattice", levels_sampled(n, q, 4, dtype)
+    for n, q in ((16, 4), (32, 2), (64, 2)):
+        yield f"sphere {n}, {q} levels", "lattice", sphere(n, q)
+    for n, q, keep in ((16, 4, 512), (32, 4, 64), (64, 2, 32)):
+        yield f"breadth_first {n}, {q} levels, {keep}", "tree", tree(n, q, keep)
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
