@@ -6,13 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "decay.hpp"
 #include "export.hpp"
 #include "rng.hpp"
 #include "rows.hpp"
 
 namespace dcra::lattice {
 
-constexpr double FROZEN = 40.0, LEAST = 4.248354255291589e-18;  // and exp(-FROZEN)
+constexpr double FROZEN = 40.0;
 constexpr int64_t LONGEST = 1000;  // passes of a descent that rounding keeps from ending
 
 template <class T> struct SearchScratch {
@@ -67,6 +68,9 @@ template <class T> DCRA_INLINE double rise_of(T d, T field, T curvature) {
     return double(d * (field + field + d * curvature));
 }
 
+// Whether t >= exp(-v), for v >= 0. Where t (1 + v + v^2/2) >= 1 that is plain, and known sooner.
+DCRA_INLINE bool refused(double t, double v) { return t * (1.0 + v * (1.0 + 0.5 * v)) >= 1.0 || t >= std::exp(-v); }
+
 // One proposal per coordinate: a step to a neighbouring level.
 template <class T>
 DCRA_INLINE void pass(const T* G, int64_t q, double temperature, const SearchScratch<T>& own, double& value,
@@ -74,6 +78,8 @@ DCRA_INLINE void pass(const T* G, int64_t q, double temperature, const SearchScr
     const int64_t n = own.n;
     T *u = own.u, *g = own.g;
     const T top = T(q - 1), bottom = T(1 - q);
+    const double colder = 1.0 / temperature;
+    uint64_t rng[4] = {own.rng[0], own.rng[1], own.rng[2], own.rng[3]};
     bool falling = false;
     const auto keep = [&] {
         if (falling && value < lowest) {
@@ -82,10 +88,11 @@ DCRA_INLINE void pass(const T* G, int64_t q, double temperature, const SearchScr
         }
     };
     for (int64_t i = 0; i < n; ++i) {
-        const T d = u[i] == top || (u[i] > bottom && uniform(own.rng) < 0.5) ? T(-2) : T(2);
+        const bool inner = u[i] > bottom && u[i] != top;
+        const T d = (inner ? uniform(rng) < 0.5 : u[i] == top) ? T(-2) : T(2);
         const double rise = rise_of(d, g[i], G[i * n + i]);
         if (rise > 0) {
-            if (rise > 30.0 * temperature || uniform(own.rng) >= std::exp(-rise / temperature)) continue;
+            if (rise > 30.0 * temperature || refused(uniform(rng), rise * colder)) continue;
             keep();
             falling = false;
         } else {
@@ -96,6 +103,7 @@ DCRA_INLINE void pass(const T* G, int64_t q, double temperature, const SearchScr
         add(G, n, i, d, g);
     }
     keep();
+    for (int i = 0; i < 4; ++i) own.rng[i] = rng[i];
 }
 
 // The level nearest to t.
@@ -152,52 +160,62 @@ int64_t search_levels(const T* G, const T* targets, int64_t lo, int64_t hi, int6
     return moves;
 }
 
-// Probabilities of the levels of one coordinate, none below exp(-FROZEN) of the largest.
+// Weights of the levels of one coordinate, none below exp(-FROZEN), the largest 1; returns their sum.
 template <class T>
-DCRA_INLINE void conditional(int64_t q, T now, T field, T curvature, double temperature, double* weights) {
+DCRA_INLINE double conditional(int64_t q, T now, T field, T curvature, double colder, double* weights) {
     double lowest = std::numeric_limits<double>::infinity(), total = 0;
+    const double first = double(1 - q) - double(now), twice = 2.0 * double(field);
     for (int64_t l = 0; l < q; ++l) {
-        const double d = double(2 * l - (q - 1)) - double(now);
-        weights[l] = d * (2.0 * double(field) + d * double(curvature));
-        lowest = weights[l] < lowest ? weights[l] : lowest;
+        const double d = first + 2.0 * double(int32_t(l));
+        weights[l] = d * (twice + d * double(curvature));
+        lowest = at_most(weights[l], lowest);
     }
-    for (int64_t l = 0; l < q; ++l) {
-        const double rise = (weights[l] - lowest) / temperature;
-        weights[l] = rise == 0 ? 1.0 : rise > FROZEN ? LEAST : std::exp(-rise);
-        total += weights[l];
-    }
-    for (int64_t l = 0; l < q; ++l) weights[l] /= total;
+    for (int64_t l = 0; l < q; ++l) weights[l] = decay(at_most((weights[l] - lowest) * colder, FROZEN));
+    for (int64_t l = 0; l < q; ++l) total += weights[l];
+    return total;
 }
 
 // Draw every coordinate anew; the change of the value. Where there is P, it gets the probabilities.
-template <class T>
-DCRA_INLINE double heat_bath(const T* G, int64_t n, int64_t q, T* u, T* g, double temperature, double* P,
-                             double* weights, uint64_t* rng) {
+//
+// Q is q where that is known: short loops then need no counting.
+template <int64_t Q, class T>
+double heat_bath(const T* G, int64_t n, int64_t given_q, T* u, T* g, double temperature, double* P, double* given_weights,
+                 uint64_t* given_rng) {
+    const int64_t q = Q ? Q : given_q;
+    double own_weights[Q ? Q : 1], *weights = Q ? own_weights : given_weights;
+    uint64_t rng[4] = {given_rng[0], given_rng[1], given_rng[2], given_rng[3]};
+    const double colder = 1.0 / temperature;
     double change = 0;
     for (int64_t i = 0; i < n; ++i) {
         const T curvature = G[i * n + i];
-        conditional(q, u[i], g[i], curvature, temperature, weights);
+        const double total = conditional(q, u[i], g[i], curvature, colder, weights);
         if (P)
-            for (int64_t l = 0; l < q; ++l) P[i * q + l] += weights[l];
-        double t = uniform(rng);
-        int64_t l = 0;
-        while (l < q - 1 && t >= weights[l]) t -= weights[l++];
-        const T d = T(2 * l - (q - 1)) - u[i];
+            for (int64_t l = 0; l < q; ++l) P[i * q + l] += weights[l] / total;
+        const double t = uniform(rng) * total;
+        double below_it = 0;
+        int64_t level = 0;
+        for (int64_t l = 0; l < q - 1; ++l) {
+            below_it += weights[l];
+            level += t >= below_it;
+        }
+        const T d = T(2 * level - (q - 1)) - u[i];
         if (d != 0) {
             change += rise_of(d, g[i], curvature);
             u[i] += d;
             add(G, n, i, d, g);
         }
     }
+    for (int i = 0; i < 4; ++i) given_rng[i] = rng[i];
     return change;
 }
 
 // A pass over every copy, then exchanges; where there is P, it gets the coldest copy's probabilities.
 template <class T>
 DCRA_INLINE void exchange(const T* G, const double* temperatures, double* P, const SampleScratch<T>& own) {
+    const auto draw_all = own.q == 2 ? heat_bath<2, T> : own.q == 4 ? heat_bath<4, T> : heat_bath<0, T>;
     for (int64_t t = 0; t < own.copies; ++t) {
         const int64_t c = own.order[t];
-        own.values[c] += heat_bath(G, own.n, own.q, own.u + c * own.n, own.g + c * own.n, temperatures[t],
+        own.values[c] += draw_all(G, own.n, own.q, own.u + c * own.n, own.g + c * own.n, temperatures[t],
                                    t == 0 ? P : nullptr, own.weights, own.rng);
     }
     for (int64_t t = own.copies - 1; t > 0; --t) {
