@@ -241,6 +241,65 @@ def tree(n: int, q: int, keep: int) -> Callable[[Any], Callable[[], Any]]:
     return make
 
 
+def meeting(n: int) -> Callable[[Any], Callable[[], Any]]:
+    """Some residues of a market split problem."""
+    from dcra._kernels import join
+    from dcra.equations import Equations
+    from dcra.meet import Quarters
+
+    rng = np.random.default_rng(6)
+    B = rng.integers(0, 100, (8, n))
+    quarters = Quarters(Equations(B, B @ rng.integers(0, 2, n), required=True))
+    arrays = [quarter.arrays for quarter in quarters.lists]
+    bits, capacity = quarters.bits, 256 + int(quarters.sums / 8)
+    lists, most = join.lists(*arrays), min(quarters.modulus, 30)
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        scratch, hits = join.scratch(bits, capacity), np.zeros(most, bool)
+        scratch.packed  # noqa: B018 - made once per search, not per call
+        ends = (quarters.target, quarters.residue, 0, most)
+        if is_reference(kernel):
+            sets = (scratch.bits, scratch.few, np.uint64(64 - bits), scratch.rest)
+            return lambda: (kernel.meet(*arrays, *ends, *sets, hits), hits.sum())
+        return lambda: (kernel.meet(lists, *ends, scratch, hits), hits.sum())
+
+    return make
+
+
+def gridded(step: str, size: int, m: int) -> Callable[[Any], Callable[[], Any]]:
+    from dcra._kernels.closest import cells, scatter
+
+    rng = np.random.default_rng(7)
+    bits = size.bit_length() - 1
+    factors = rng.integers(0, 2**64, m, np.uint64) | np.uint64(1)
+    grid = (np.full(m, 0.5), np.full(m, 1 / 300), factors, np.uint64(64 - bits))
+
+    def sort(rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        key, start = np.empty(size, np.int64), np.zeros((1 << bits) + 1, np.int64)
+        cells(rows, *grid, 0, size, key, start)
+        np.cumsum(start, out=start)
+        out = np.empty_like(rows)
+        scatter(rows, key, start.copy(), 0, size, out, np.empty_like(key))
+        return key, start, out
+
+    lists = [rng.normal(0, 1000, (size, m)).astype(np.int32) for _ in range(2)]
+    (key, start, left), (_, right_start, right) = map(sort, lists)
+
+    def make(kernel: Any) -> Callable[[], Any]:
+        again, count, best = np.empty_like(key), np.zeros_like(start), np.array([1 << 40, -1, -1])
+        out, origin, place = np.empty_like(left), np.empty_like(key), start.copy()
+        return {
+            "cells": lambda: kernel.cells(lists[0], *grid, 0, size, again, count),
+            "scatter": lambda: kernel.scatter(lists[0], key, place, 0, size, out, origin),
+            "closest": lambda: (
+                kernel.closest(left, start, right, right_start, 0, 1 << bits, best),
+                best.tolist(),
+            ),
+        }[step]
+
+    return make
+
+
 HUBER, INSENSITIVE, SQUARED = (1, 1, 0, -1, 1), (1, 0, 0.5, -1, 1), (1, 0.5, 0, -1e30, 1e30)
 
 
@@ -287,6 +346,11 @@ def cases() -> Iterator[Case]:
         yield f"sphere {n}, {q} levels", "lattice", sphere(n, q)
     for n, q, keep in ((16, 4, 512), (32, 4, 64), (64, 2, 32)):
         yield f"breadth_first {n}, {q} levels, {keep}", "tree", tree(n, q, keep)
+    for n in (32, 48, 60):
+        yield f"meet {n}", "join", meeting(n)
+    for step in ("cells", "scatter", "closest"):
+        for m in (3, 6):
+            yield f"{step} {m} columns", "closest", gridded(step, 1 << 17, m)
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
