@@ -167,7 +167,7 @@ def lifted(model: store.Model, b: np.ndarray, rank: int) -> Callable[[Any], Call
     return make
 
 
-def received(n: int, frames: int, q: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def received(n: int, frames: int, q: int, dtype: Any) -> tuple[np.ndarray, ...]:
     """G, targets, and the triangular form R, Z of noisy frames of q levels."""
     rng = np.random.default_rng(5)
     H = rng.standard_normal((n, n)) / math.sqrt(n)

@@ -4,7 +4,8 @@ LANES points move together. At each step all of them try the same column, so an 
 all, and what remains is arithmetic on rows of LANES numbers.
 """
 
-from typing import Any, NamedTuple
+from operator import index
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def batch(
     B: Array,
     lo: int,
     hi: int,
-    seed: int,
+    seed: SupportsIndex,
     starts: int,
     temperatures: Array,
     X: Array,
@@ -95,4 +96,4 @@ def batch(
     """
     if lo < 0 or not 1 <= starts <= LANES:
         raise ValueError(f"`lo` must be at least 0, `starts` in 1..{LANES}; got {lo} and {starts}")
-    return _batch(model, B, lo, hi, seed, starts, temperatures, X, F, scratch)
+    return _batch(model, B, lo, hi, index(seed), starts, temperatures, X, F, scratch)

@@ -1,5 +1,8 @@
 """Two lists of rows, sorted by the cells of a grid, and the pair of rows that are closest to each other."""
 
+from operator import index
+from typing import SupportsIndex
+
 from .face import Loop
 from .store import Array
 
@@ -50,7 +53,7 @@ def cells(
     shift: Array,
     scale: Array,
     factors: Array,
-    drop: int,
+    drop: SupportsIndex,
     first: int,
     last: int,
     key: Array,
@@ -62,7 +65,8 @@ def cells(
     key : (k,) int64      the upper bits, all but `drop`, of a sum of factors times cells
     start : (2^(64 - drop) + 1,) int64
     """
-    if not 1 <= drop <= 63 or start.size != (1 << (64 - int(drop))) + 1:
+    drop = index(drop)
+    if not 1 <= drop <= 63 or start.size != (1 << (64 - drop)) + 1:
         raise ValueError(f"`start` must have shape (2^(64 - drop) + 1); got {start.shape}, drop = {drop}")
     _within(first, last, len(rows))
     _cells(rows, shift, scale, factors, drop, first, last, key, start)

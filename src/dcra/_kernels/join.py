@@ -4,7 +4,8 @@ A list is (key, h, start): its keys (uint64) and their residues h modulo M, sort
 stand at start[v]:start[v+1]. A set of keys is kept as bits, in few enough words to stay in the cache.
 """
 
-from typing import NamedTuple
+from operator import index
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -97,7 +98,7 @@ _meet = Loop(
 
 
 def meet(
-    lists: Lists, target: int, residue: int, lo: int, hi: int, scratch: MeetScratch, hits: Array
+    lists: Lists, target: SupportsIndex, residue: int, lo: int, hi: int, scratch: MeetScratch, hits: Array
 ) -> int:
     """For each c in lo..hi, whether some a + b + p + q = target (mod 2^64) can have h_a + h_b = c (mod M).
 
@@ -119,4 +120,4 @@ def meet(
         raise ValueError(f"`lo`, `hi` and `residue` must be in 0..{modulus}; got {lo}, {hi} and {residue}")
     if hits.size != max(0, hi - lo):
         raise ValueError(f"`hits` must have shape ({hi - lo}); got {hits.shape}")
-    return _meet(lists, target, residue, lo, hi, scratch, hits)
+    return _meet(lists, index(target), residue, lo, hi, scratch, hits)

@@ -4,7 +4,8 @@ Moving u_i by d changes the value by 2 d g_i + d^2 G_ii, and the fields by d tim
 pass over a column of A in the template is one number here.
 """
 
-from typing import Any, NamedTuple
+from operator import index
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -168,7 +169,7 @@ def search_levels(
     hi: int,
     q: int,
     starts: int,
-    seed: int,
+    seed: SupportsIndex,
     temperatures: Array,
     U: Array,
     F: Array,
@@ -185,7 +186,7 @@ def search_levels(
     jobs = len(targets) * starts
     if starts < 1 or q < 1 or lo < 0 or hi > min(jobs, len(U)):
         raise ValueError(f"`lo` and `hi` must be in 0..{jobs}, `starts` and `q` positive; got {lo} and {hi}")
-    return _search_levels(G, targets, lo, hi, q, starts, seed, temperatures, U, F, scratch)
+    return _search_levels(G, targets, lo, hi, q, starts, index(seed), temperatures, U, F, scratch)
 
 
 def sample_levels(
@@ -193,7 +194,7 @@ def sample_levels(
     targets: Array,
     lo: int,
     hi: int,
-    seed: int,
+    seed: SupportsIndex,
     temperatures: Array,
     least: int,
     most: int,
@@ -211,7 +212,7 @@ def sample_levels(
     """
     if lo < 0 or hi > len(targets):
         raise ValueError(f"`lo` and `hi` must be in 0..{len(targets)}; got {lo} and {hi}")
-    _sample_levels(G, targets, lo, hi, seed, temperatures, least, most, tolerance, samples, scratch)
+    _sample_levels(G, targets, lo, hi, index(seed), temperatures, least, most, tolerance, samples, scratch)
 
 
 def sphere(
