@@ -8,7 +8,10 @@ SHARED := $(wildcard ../shared/data)
 # Real data is used where it is present and never required.
 export DCRA_DATA ?= $(abspath $(SHARED))
 # Numba's cache does not notice an edit in an imported file: key it by what the kernels are.
-export NUMBA_CACHE_DIR ?= $(abspath $(VENV))/numba/$(shell cat src/dcra/_kernels/*.py | cksum | cut -d' ' -f1)
+export NUMBA_CACHE_DIR ?= $(abspath $(VENV))/numba/$(shell cat src/dcra/_kernels/*.py src/dcra/_kernels/numba_reference/*.py | cksum | cut -d' ' -f1)
+
+# What the compiled loops are made of: an edit there installs, and so builds, again.
+NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
 .PHONY: demo test lint format clean
 
@@ -28,17 +31,17 @@ format: $(VENV)/.lint
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
+$(VENV)/.installed: pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.test: pyproject.toml | $(BIN)/python
+$(VENV)/.test: pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 

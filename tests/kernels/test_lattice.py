@@ -5,7 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-from dcra._kernels.lattice import sample_levels, search_levels, sphere
+from dcra._kernels import tree
+from dcra._kernels.lattice import (
+    Samples,
+    sample_levels,
+    sample_scratch,
+    search_levels,
+    search_scratch,
+    sphere,
+    sphere_scratch,
+)
 from dcra._kernels.tree import breadth_first
 
 
@@ -24,7 +33,7 @@ def test_annealing_finds_the_best_levels(q, dtype):
     A, y, _, values = system(q)
     G, h = (A.T @ A).astype(dtype), (A.T @ y)[None].astype(dtype)
     U, F = np.ones((3, A.shape[1]), dtype), np.empty(3)
-    scratch = (*(np.empty(A.shape[1], dtype) for _ in range(3)), np.empty(4, np.uint64))
+    scratch = search_scratch(A.shape[1], dtype)
     search_levels(G, h, 0, 3, q, 3, np.uint64(1), np.geomspace(20, 0.1, 60), U, F, scratch)
     np.testing.assert_allclose(F + y @ y, np.sum((U @ A.T - y) ** 2, axis=1), rtol=1e-4)
     assert F.min() + y @ y == pytest.approx(values.min(), rel=1e-4)
@@ -37,7 +46,7 @@ def test_the_sphere_search_is_exact(q, seed):
     n = A.shape[1]
     Q, R = np.linalg.qr(A)
     best, u = np.ones(n), np.empty(n)
-    scratch = (np.empty(n + 1), np.empty(n), np.empty(n), np.empty((n, n + 1)), np.empty(n, np.int64))
+    scratch = sphere_scratch(n)
     found, nodes = sphere(R, Q.T @ y, q, u, best, np.inf, 10**6, scratch)
     np.testing.assert_array_equal(best, points[np.argmin(values)])
     assert found == pytest.approx(values.min() - np.sum((y - Q @ Q.T @ y) ** 2))
@@ -51,13 +60,7 @@ def test_breadth_first_with_all_branches_is_exact(q):
     n, keep = A.shape[1], len(points)
     Q, R = np.linalg.qr(A)
     out = np.empty((1, n))
-    scratch = (
-        np.empty((keep, n)),
-        np.empty((keep, n)),
-        np.empty(keep),
-        np.empty(keep * q),
-        np.empty(keep * q, np.int64),
-    )
+    scratch = tree.scratch(keep, n, q)
     breadth_first(R, (Q.T @ y)[None], 0, 1, q, keep, out, scratch)
     np.testing.assert_array_equal(out[0], points[np.argmin(values)])
 
@@ -72,12 +75,9 @@ def test_sampling_gives_the_posterior(q, heats):
     levels = np.arange(1.0 - q, q, 2.0)
     exact = np.array([[weights[points[:, i] == l].sum() for l in levels] for i in range(3)])
     P, E = np.empty((1, 3, q)), np.empty((1, 2))
-    copies = heats.size
-    points = (np.empty((copies, 3)), np.empty((copies, 3)))
-    sums = (np.empty(q), np.zeros((3, q)))
-    scratch = (*points, np.empty(copies), np.empty(copies, np.int64), *sums, np.empty(4, np.uint64))
+    scratch = sample_scratch(heats.size, 3, q, np.float64)
     G, h, U = A.T @ A, (A.T @ y)[None], np.ones((1, 3))
-    sample_levels(G, h, 0, 1, q, np.uint64(0), heats, 250, 4000, 0.0, U, P, E, scratch)
+    sample_levels(G, h, 0, 1, np.uint64(0), heats, 250, 4000, 0.0, Samples(U, P, E), scratch)
     np.testing.assert_allclose(P[0], exact, atol=0.03)
     np.testing.assert_allclose(P.sum(axis=-1), 1)
     mean = float(weights @ values)

@@ -172,7 +172,7 @@ def test_batch_is_the_same_however_it_is_split(losses, variant):
     B = np.random.default_rng(0).standard_normal((9, case.r)).astype(case.dtype)
     temperatures, answers = np.array([2.0, 1.0, 0.0, 0.0]), []
     for cuts in ([0, 3], [0, 1, 3]):
-        X, F = np.zeros((9, case.n), case.dtype), np.zeros(9)
+        X, F = np.zeros((9, case.n), case.dtype), np.zeros(9, case.dtype)
         for lo, hi in itertools.pairwise(cuts):
             space = scratch(case.n, case.r, case.dtype)
             batch(case.model, B, lo, hi, np.uint64(7), 8, temperatures, X, F, space)

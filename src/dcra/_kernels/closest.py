@@ -1,41 +1,87 @@
 """Two lists of rows, sorted by the cells of a grid, and the pair of rows that are closest to each other."""
 
-import math
+from operator import index
+from typing import SupportsIndex
 
-import numpy as np
+from .face import Loop
+from .store import Array
 
-from .jit import kernel
+_cells = Loop(
+    "closest.cells",
+    """
+    rows     int32 (k, m)
+    shift    float64 (m)
+    scale    float64 (m)
+    factors  uint64 (m)
+    drop     uint64
+    first    int
+    last     int
+    key      int64 (k) rw
+    start    int64 (keys+1) rw
+    """,
+)
+_scatter = Loop(
+    "closest.scatter",
+    """
+    rows    int32 (k, m)
+    key     int64 (k)
+    place   int64 (places) rw
+    first   int
+    last    int
+    out     int32 (k, m) rw
+    origin  int64 (k) rw
+    """,
+    returns=int,
+)
+_closest = Loop(
+    "closest.closest",
+    """
+    left         int32 (n_left, m)
+    left_start   int64 (keys+1)
+    right        int32 (n_right, m)
+    right_start  int64 (keys+1)
+    first        int
+    last         int
+    best         int64 (3) rw
+    """,
+    returns=int,
+)
 
 
-@kernel
-def cells(rows, shift, scale, factors, drop, first, last, key, start):
+def cells(
+    rows: Array,
+    shift: Array,
+    scale: Array,
+    factors: Array,
+    drop: SupportsIndex,
+    first: int,
+    last: int,
+    key: Array,
+    start: Array,
+) -> None:
     """The keys of rows first..last, and how often each occurs, counted one place later in `start`.
 
     rows : (k, m) int32;  shift, scale : (m,) float64;  factors : (m,) uint64
     key : (k,) int64      the upper bits, all but `drop`, of a sum of factors times cells
+    start : (2^(64 - drop) + 1,) int64
     """
-    for i in range(first, last):
-        mixed = np.uint64(0)
-        for j in range(rows.shape[1]):
-            cell = np.int64(math.floor((rows[i, j] + shift[j]) * scale[j]))
-            mixed += np.uint64(cell) * factors[j]
-        key[i] = np.int64(mixed >> drop)
-        start[key[i] + 1] += 1
+    drop = index(drop)
+    if not 1 <= drop <= 63 or start.size != (1 << (64 - drop)) + 1:
+        raise ValueError(f"`start` must have shape (2^(64 - drop) + 1); got {start.shape}, drop = {drop}")
+    _within(first, last, len(rows))
+    _cells(rows, shift, scale, factors, drop, first, last, key, start)
 
 
-@kernel
-def scatter(rows, key, place, first, last, out, origin):
+def scatter(rows: Array, key: Array, place: Array, first: int, last: int, out: Array, origin: Array) -> None:
     """Put rows first..last at the places of their keys, which move on; origin says whence they came."""
-    for i in range(first, last):
-        at = place[key[i]]
-        place[key[i]] += 1
-        origin[at] = i
-        for j in range(rows.shape[1]):
-            out[at, j] = rows[i, j]
+    _within(first, last, len(rows))
+    if _scatter(rows, key, place, first, last, out, origin) != max(0, last - first):
+        raise ValueError("`key` and `place` must be those of `cells`; some rows have no place")
 
 
-@kernel
-def closest(left, left_start, right, right_start, first, last, best):
+def closest(
+    left: Array, left_start: Array, right: Array, right_start: Array, first: int, last: int, best: Array
+) -> int:
     """Compare the rows that share a key, for the keys first..last.
 
     left, right : (k, m) int32, sorted by key
@@ -44,16 +90,13 @@ def closest(left, left_start, right, right_start, first, last, best):
 
     Returns the pairs compared.
     """
-    pairs = 0
-    for key in range(first, last):
-        for i in range(left_start[key], left_start[key + 1]):
-            for j in range(right_start[key], right_start[key + 1]):
-                pairs += 1
-                distance = np.int64(0)
-                for k in range(left.shape[1]):
-                    distance += abs(np.int64(left[i, k]) - right[j, k])
-                    if distance >= best[0]:
-                        break
-                if distance < best[0]:
-                    best[0], best[1], best[2] = distance, i, j
+    _within(first, last, len(left_start) - 1)
+    pairs = _closest(left, left_start, right, right_start, first, last, best)
+    if pairs < 0:
+        raise ValueError("`left_start` and `right_start` must say where the rows of each key begin")
     return pairs
+
+
+def _within(first: int, last: int, size: int) -> None:
+    if first < 0 or last > size:
+        raise ValueError(f"`first` and `last` must be in 0..{size}; got {first} and {last}")

@@ -4,15 +4,102 @@ A list is (key, h, start): its keys (uint64) and their residues h modulo M, sort
 stand at start[v]:start[v+1]. A set of keys is kept as bits, in few enough words to stay in the cache.
 """
 
+from operator import index
+from typing import NamedTuple, SupportsIndex
+
 import numpy as np
 
-from .jit import inline, kernel
+from .face import Loop, Struct
+from .store import Array
 
-_1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
+List = tuple[Array, Array, Array]
 
 
-@kernel
-def meet(first, second, third, fourth, target, residue, lo, hi, bits, few, shift, rest, hits):
+class _Lists(NamedTuple):
+    key1: Array
+    h1: Array
+    key2: Array
+    start2: Array
+    key3: Array
+    h3: Array
+    key4: Array
+    start4: Array
+
+
+class Lists(_Lists, Struct):
+    """Of each of the two pairs of lists, the residues of one and the starts of the other."""
+
+    layout = """
+        key1    uint64 (size1)
+        h1      int64 (size1)
+        key2    uint64 (size2)
+        start2  int64 (modulus+1)
+        key3    uint64 (size3)
+        h3      int64 (size3)
+        key4    uint64 (size4)
+        start4  int64 (modulus+1)
+    """
+
+    def verify(self) -> None:
+        modulus = self.start2.size - 1
+        for h in (self.h1, self.h3):
+            if h.size and (h.min() < 0 or h.max() >= modulus):
+                raise ValueError(f"residues must be in 0..{modulus - 1}; got {h.min()}..{h.max()}")
+        for key, start in ((self.key2, self.start2), (self.key4, self.start4)):
+            if start[0] != 0 or start[-1] != key.size or np.any(start[1:] < start[:-1]):
+                raise ValueError(f"`start` must rise from 0 to {key.size}, the number of keys")
+
+
+def lists(first: List, second: List, third: List, fourth: List) -> Lists:
+    """Four lists (key, h, start), as `meet` sees them."""
+    return Lists(*first[:2], *second[::2], *third[:2], *fourth[::2])
+
+
+class _MeetScratch(NamedTuple):
+    bits: Array
+    few: Array
+    rest: Array
+
+
+class MeetScratch(_MeetScratch, Struct):
+    """Two sets of keys, the second cleared, and room for the keys that the first does not rule out."""
+
+    layout = """
+        bits  uint64 (words) rw
+        few   uint64 (words) rw
+        rest  uint64 (capacity) rw
+    """
+
+    def verify(self) -> None:
+        words = self.bits.size
+        if words == 0 or words & (words - 1) or words >= 1 << 57:
+            raise ValueError(f"`bits` must have a power of two of words; got {words}")
+
+
+def scratch(bits: int, capacity: int) -> MeetScratch:
+    """Work space of one thread: sets of 2^bits bits, `bits` at least 6, and room for `capacity` keys."""
+    words = 1 << (bits - 6)
+    return MeetScratch(np.zeros(words, np.uint64), np.zeros(words, np.uint64), np.empty(capacity, np.uint64))
+
+
+_meet = Loop(
+    "join.meet",
+    """
+    lists    Lists
+    target   uint64
+    residue  int
+    lo       int
+    hi       int
+    scratch  MeetScratch
+    hits     bool (count) rw
+    """,
+    returns=int,
+)
+
+
+def meet(
+    lists: Lists, target: SupportsIndex, residue: int, lo: int, hi: int, scratch: MeetScratch, hits: Array
+) -> int:
     """For each c in lo..hi, whether some a + b + p + q = target (mod 2^64) can have h_a + h_b = c (mod M).
 
     Few sums of the last two lists are not ruled out by the bits of the first two; these are kept in `rest`,
@@ -20,81 +107,17 @@ def meet(first, second, third, fourth, target, residue, lo, hi, bits, few, shift
 
     Parameters
     ----------
+    lists : Lists             from `lists`
     target, residue : uint64, int
         What keys and residues must add up to.
-    bits, few : (2^(k-6),) uint64 scratch, cleared;  shift : uint64, 64 - k
-    rest : (capacity,) uint64 scratch
-    hits : (hi - lo,) bool, set
+    scratch : MeetScratch     from `scratch`
+    hits : (hi - lo,) bool    set
 
     Returns the sums looked at.
     """
-    work, modulus = 0, second[2].size - 1
-    for c in range(lo, hi):
-        for i in range(bits.size):
-            bits[i] = 0
-        other = residue - c if residue >= c else residue - c + modulus
-        work += _mark(first, second, c, bits, shift)
-        count = _sift(third, fourth, other, target, bits, shift, rest)
-        hits[c - lo] = count > rest.size or _any_left(first, second, c, few, shift, rest, count)
-        for i in range(min(count, rest.size)):
-            few[rest[i] >> (shift + _6)] = 0
-    return 3 * work
-
-
-@inline
-def _mark(first, second, c, bits, shift):
-    """Set the bits of all sums of residue c; how many there are."""
-    key1, h1, _ = first
-    key2, _, start2 = second
-    modulus, count = start2.size - 1, 0
-    for a in range(key1.size):
-        v = c - h1[a]
-        if v < 0:
-            v += modulus
-        for b in range(start2[v], start2[v + 1]):
-            at = (key1[a] + key2[b]) >> shift
-            bits[at >> _6] |= _1 << (at & _63)
-            count += 1
-    return count
-
-
-@inline
-def _sift(third, fourth, c, target, bits, shift, rest):
-    """Keep what sums of residue c lack to the target where its bit is set; how many there are."""
-    key3, h3, _ = third
-    key4, _, start4 = fourth
-    modulus, count = start4.size - 1, 0
-    for p in range(key3.size):
-        v = c - h3[p]
-        if v < 0:
-            v += modulus
-        lack = target - key3[p]
-        for q in range(start4[v], start4[v + 1]):
-            at = (lack - key4[q]) >> shift
-            if (bits[at >> _6] >> (at & _63)) & _1:
-                if count < rest.size:
-                    rest[count] = lack - key4[q]
-                count += 1
-    return count
-
-
-@inline
-def _any_left(first, second, c, few, shift, rest, count):
-    """Whether a sum of residue c is equal to one of the first `count` keys in `rest`."""
-    for i in range(count):
-        at = rest[i] >> shift
-        few[at >> _6] |= _1 << (at & _63)
-    key1, h1, _ = first
-    key2, _, start2 = second
-    modulus, found = start2.size - 1, False
-    for a in range(key1.size):
-        v = c - h1[a]
-        if v < 0:
-            v += modulus
-        for b in range(start2[v], start2[v + 1]):
-            key = key1[a] + key2[b]
-            at = key >> shift
-            if (few[at >> _6] >> (at & _63)) & _1:
-                for i in range(count):
-                    found = found or rest[i] == key
-    return found
+    modulus = lists.start2.size - 1
+    if not (0 <= lo and hi <= modulus and 0 <= residue < modulus):
+        raise ValueError(f"`lo`, `hi` and `residue` must be in 0..{modulus}; got {lo}, {hi} and {residue}")
+    if hits.size != max(0, hi - lo):
+        raise ValueError(f"`hits` must have shape ({hi - lo}); got {hits.shape}")
+    return _meet(lists, index(target), residue, lo, hi, scratch, hits)

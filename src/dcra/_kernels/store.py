@@ -1,13 +1,16 @@
-"""The arrays that compiled loops see. Plain NumPy: building a model does not import Numba."""
+"""The arrays that compiled loops see, and their layout in C. Building them is plain NumPy."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .face import Struct
 
 TABLE, LOGISTIC, CAPPED = 0, 1, 2
 
@@ -16,31 +19,17 @@ BLOCK = 1 << 14  # columns summed at a time
 Array = NDArray[Any]
 
 
-class Dense(NamedTuple):
-    """A by columns: `cols` is A.T, (n, r), C-contiguous."""
-
+class _Dense(NamedTuple):
     cols: Array
 
 
-class Sparse(NamedTuple):
-    """A in CSC form with sorted row indices: ptr (n+1,) int64, idx (nnz,) int32, val (nnz,)."""
-
+class _Sparse(NamedTuple):
     ptr: Array
     idx: Array
     val: Array
 
 
-class Rows(NamedTuple):
-    """Losses of the rows: term t owns rows start[t]:start[t+1].
-
-    start : (T+1,) int64;  kind : (T,) int64;  table : (T, 5), five numbers per term, by kind
-        TABLE     slope, k, e, lo, hi     g(z) = clip(soft(z, e) slope, lo, hi), slope = 1/(k + delta)
-        LOGISTIC  slope, a, s, 0, 0       s log(1 + exp(a z)), slope = s a^2 / 4
-        CAPPED    slope, reach, 0, lo, hi hi min(|z|, reach), slope = 1/delta, lo = -hi
-    weight : (r,) row weights w, or (0,) when all are one; a row's smoothed loss is w env_delta f
-    term : (r,) uint8, the term of each row
-    """
-
+class _Rows(NamedTuple):
     start: Array
     kind: Array
     table: Array
@@ -48,25 +37,14 @@ class Rows(NamedTuple):
     term: Array
 
 
-class Model(NamedTuple):
-    """sum_t f_t(Ax - b) + c'x; L[t, j] = sum of w_i A_ij^2 over the rows of term t.
-
-    Then sum_t slope_t L[t, j] bounds the curvature along x_j, for any smoothing.
-    """
-
+class _Model(NamedTuple):
     A: Dense | Sparse
     rows: Rows
     c: Array
     L: Array
 
 
-class Memory(NamedTuple):
-    """What an annealing run knows about its flips.
-
-    rise (n,): last known change of the objective;  stamp (n,): flips made when it was computed, -1 never;
-    due (n,): flips after which to look again;  drift, flips, looks (1,): learned variance per flip, counters
-    """
-
+class _Memory(NamedTuple):
     rise: Array
     stamp: Array
     due: Array
@@ -87,13 +65,7 @@ def memory(n: int) -> Memory:
     )
 
 
-class Counts(NamedTuple):
-    """Groups of variables of which between least[g] and most[g] are up; each variable is in one group.
-
-    group, place (n,): group of a variable, its position in members;  start (g+1,): members of group g are
-    members[start[g]:start[g+1]], those that are up first;  ups, least, most (g,): how many are up, and may be
-    """
-
+class _Counts(NamedTuple):
     group: Array
     place: Array
     members: Array
@@ -197,3 +169,114 @@ def _frozen(arrays: Sequence[Array]) -> list[Array]:
         view.flags.writeable = False
         out.append(view)
     return out
+
+
+class Dense(_Dense, Struct):
+    """A by columns: `cols` is A.T, (n, r), C-contiguous."""
+
+    layout = "cols real (n, r)"
+    variant = "dense"
+
+
+class Sparse(_Sparse, Struct):
+    """A in CSC form with sorted row indices: ptr (n+1,) int64, idx (nnz,) int32, val (nnz,)."""
+
+    layout = """
+        ptr  int64 (n+1)
+        idx  int32 (entries)
+        val  real (entries)
+    """
+    variant = "sparse"
+
+    @cached_property
+    def height(self) -> int:
+        """The least number of rows that A can have."""
+        return int(self.idx.max()) + 1 if self.idx.size else 0
+
+    def verify(self) -> None:
+        if self.ptr[0] != 0 or self.ptr[-1] != self.idx.size or np.any(self.ptr[1:] < self.ptr[:-1]):
+            raise ValueError(f"`ptr` must rise from 0 to {self.idx.size}, the entries stored")
+        if self.idx.size and self.idx.min() < 0:
+            raise ValueError("`idx` must not be negative")
+
+
+class Rows(_Rows, Struct):
+    """Losses of the rows: term t owns rows start[t]:start[t+1].
+
+    start : (T+1,) int64;  kind : (T,) int64;  table : (T, 5), five numbers per term, by kind
+        TABLE     slope, k, e, lo, hi     g(z) = clip(soft(z, e) slope, lo, hi), slope = 1/(k + delta)
+        LOGISTIC  slope, a, s, 0, 0       s log(1 + exp(a z)), slope = s a^2 / 4
+        CAPPED    slope, reach, 0, lo, hi hi min(|z|, reach), slope = 1/delta, lo = -hi
+    weight : (r,) row weights w, or (0,) when all are one; a row's smoothed loss is w env_delta f
+    term : (r,) uint8, the term of each row
+    """
+
+    layout = """
+        start   int64 (terms+1)
+        kind    int64 (terms)
+        table   real (terms, 5)
+        weight  real (r) maybe
+        term    uint8 (r)
+    """
+
+    def verify(self) -> None:
+        r = self.term.size
+        if self.start[0] != 0 or self.start[-1] != r or np.any(self.start[1:] < self.start[:-1]):
+            raise ValueError(f"`start` must rise from 0 to {r}, the number of rows")
+        if r and self.term.max() >= self.kind.size:
+            raise ValueError(
+                f"`term` must be below {self.kind.size}, the number of terms; got {self.term.max()}"
+            )
+
+
+class Model(_Model, Struct):
+    """sum_t f_t(Ax - b) + c'x; L[t, j] = sum of w_i A_ij^2 over the rows of term t.
+
+    Then sum_t slope_t L[t, j] bounds the curvature along x_j, for any smoothing.
+    """
+
+    layout = """
+        A     store (n, r)
+        rows  Rows
+        c     real (n)
+        L     real (terms, n)
+    """
+
+    def verify(self) -> None:
+        if isinstance(self.A, Sparse) and self.A.height > self.rows.term.size:
+            raise ValueError(f"`A` must have {self.rows.term.size} rows, as `rows` has; got {self.A.height}")
+
+
+class Memory(_Memory, Struct):
+    """What an annealing run knows about its flips.
+
+    rise (n,): last known change of the objective;  stamp (n,): flips made when it was computed, -1 never;
+    due (n,): flips after which to look again;  drift, flips, looks (1,): learned variance per flip, counters
+    """
+
+    layout = """
+        rise   float64 (n) rw
+        stamp  int64 (n) rw
+        due    int64 (n) rw
+        drift  float64 (1) rw
+        flips  int64 (1) rw
+        looks  int64 (1) rw
+    """
+
+
+class Counts(_Counts, Struct):
+    """Groups of variables of which between least[g] and most[g] are up; each variable is in one group.
+
+    group, place (n,): group of a variable, its position in members;  start (g+1,): members of group g are
+    members[start[g]:start[g+1]], those that are up first;  ups, least, most (g,): how many are up, and may be
+    """
+
+    layout = """
+        group    int64 (n) rw
+        place    int64 (n) rw
+        members  int64 (n) rw
+        start    int64 (groups+1)
+        ups      int64 (groups) rw
+        least    int64 (groups)
+        most     int64 (groups)
+    """

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from dcra._kernels.store import CAPPED, LOGISTIC, TABLE
+
 from .jit import inline
 from .rows import (
     capped_edge,
@@ -14,7 +16,6 @@ from .rows import (
     sharp_value,
     table_grad,
 )
-from .store import CAPPED, LOGISTIC, TABLE
 
 
 def grad(A, j, z, rows):

@@ -10,9 +10,10 @@ length(A, j)                    entries stored in column j: the unit of work
 
 from numba.extending import overload
 
+from dcra._kernels.store import Dense
+
 from . import dense, sparse
 from .jit import OPTIONS
-from .store import Dense
 
 _INLINED = {**OPTIONS, "forceinline": True}
 

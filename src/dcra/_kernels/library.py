@@ -1,0 +1,85 @@
+"""The shared library of compiled loops: which one this processor gets, and why there is none.
+
+There are dcra_v2, dcra_v3 and dcra_v4 on x86-64, for those levels of processors, and dcra_native elsewhere.
+The best that runs is loaded, once, on first use; DCRA_SIMD=v2, v3 or v4 asks for one of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dcra import _kernels
+
+LEVELS = ("v4", "v3", "v2")
+SUFFIX = ".dll" if os.name == "nt" else ".so"
+
+
+def available() -> bool:
+    """Whether the loops can be called."""
+    return not why_not()
+
+
+def level() -> str | None:
+    """ "v2", "v3", "v4" or "native"; None without a library."""
+    return _chosen()[0]
+
+
+def why_not() -> str:
+    """What keeps the loops from being called, in one sentence; empty when nothing does."""
+    return _chosen()[2]
+
+
+def library() -> ctypes.CDLL:
+    found = _chosen()[1]
+    if found is None:
+        raise ImportError(why_not())
+    return found
+
+
+@cache
+def _chosen() -> tuple[str | None, ctypes.CDLL | None, str]:
+    """(level, library, why not)."""
+    asked = os.environ.get("DCRA_SIMD", "")
+    built = {name: path for name in (*LEVELS, "native") if (path := _path(name))}
+    if asked and asked not in (*LEVELS, "native"):
+        raise ValueError(f"DCRA_SIMD must be v2, v3 or v4, or not set; got {asked!r}")
+    if not built:
+        return None, None, "dcra was installed without its compiled loops: there was no C++ compiler"
+    if asked and asked not in built:
+        raise ValueError(f"DCRA_SIMD={asked}: this installation has only {', '.join(built)}")
+    able = _able(built)
+    if asked and asked not in able:
+        raise ValueError(f"DCRA_SIMD={asked}: this processor can only do {', '.join(able) or 'less than v2'}")
+    if not able:
+        return None, None, "this processor is older than x86-64-v2, which dcra's compiled loops need"
+    name = asked or able[0]
+    return name, ctypes.CDLL(str(built[name])), ""
+
+
+def _able(built: dict[str, Path]) -> list[str]:
+    """What this processor can do of what was built, the best first."""
+    if "native" in built:
+        return ["native"]
+    lowest = ctypes.CDLL(str(list(built.values())[-1]))
+    number = entry(lowest, "cpu_level", ctypes.c_int64)()
+    return [name for name in built if int(name[1]) <= number]
+
+
+def entry(found: ctypes.CDLL, symbol: str, returns: type | None, *takes: type) -> Callable[..., Any]:
+    """The function whose address the library exports under this name; it runs without the GIL."""
+    address = ctypes.c_void_p.in_dll(found, symbol).value
+    return ctypes.CFUNCTYPE(returns, *takes)(address)
+
+
+def _path(name: str) -> Path | None:
+    """An editable installation has its libraries and its sources in different folders."""
+    for folder in _kernels.__path__:
+        path = Path(folder, f"dcra_{name}{SUFFIX}")
+        if path.exists():
+            return path
+    return None
