@@ -243,9 +243,10 @@ def tree(n: int, q: int, keep: int) -> Callable[[Any], Callable[[], Any]]:
 
 def meeting(n: int) -> Callable[[Any], Callable[[], Any]]:
     """Some residues of a market split problem."""
-    from dcra._kernels import join
     from dcra.equations import Equations
     from dcra.meet import Quarters
+
+    from dcra._kernels import join
 
     rng = np.random.default_rng(6)
     B = rng.integers(0, 100, (8, n))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 from dcra.exact.integer_equations import Equations, equations_of
+
+if TYPE_CHECKING:
+    from dcra._kernels.join import Lists, MeetScratch
 
 MAX_VARIABLES = 88
 """Beyond, the lists alone would take a gigabyte and the search years."""
@@ -88,6 +91,13 @@ class Quarters:
     def sums(self) -> float:
         """Sums of two quarters that share a residue, in the mean."""
         return self.lists[0].key.size * self.lists[1].key.size / self.modulus
+
+    @cached_property
+    def joined(self) -> Lists:
+        """The lists as the compiled loop sees them."""
+        from dcra._kernels.join import lists
+
+        return lists(*(quarter.arrays for quarter in self.lists))
 
     @cached_property
     def bits(self) -> int:
@@ -190,8 +200,6 @@ class MeetState(State):
         self.quarters, self.position, self.hi, self.loops = quarters, lo, hi, loops
         self.found: list[Host] = []
         self._work = 0.0
-        self.bits, self.few = (np.zeros(1 << (quarters.bits - 6), np.uint64) for _ in range(2))
-        self.rest = np.empty(256 + int(4 * quarters.sums / SPARSITY), np.uint64)
 
     def advance(self, work: int) -> None:
         if self.done:
@@ -209,11 +217,15 @@ class MeetState(State):
 
         quarters = self.quarters
         hits = np.zeros(last - self.position, bool)
-        lists = [quarter.arrays for quarter in quarters.lists]
         ends = (quarters.target, quarters.residue, self.position, last)
-        scratch = (self.bits, self.few, np.uint64(64 - quarters.bits), self.rest)
-        self._work += meet(*lists, *ends, *scratch, hits)
+        self._work += meet(quarters.joined, *ends, self._scratch, hits)
         return np.flatnonzero(hits) + self.position
+
+    @cached_property
+    def _scratch(self) -> MeetScratch:
+        from dcra._kernels.join import scratch
+
+        return scratch(self.quarters.bits, 256 + int(4 * self.quarters.sums / SPARSITY))
 
     @property
     def done(self) -> bool:

@@ -132,7 +132,7 @@ def annealed(
     model: Received, which: Host, first: Host, effort: DetectionEffort, seed: int, threads: Threads
 ) -> Host:
     """Levels (k, n) of some frames: the best of several annealed starts, which begin at `first`."""
-    from dcra._kernels.lattice import search_levels
+    from dcra._kernels.lattice import search_levels, search_scratch
 
     G, h = model.working
     h = np.ascontiguousarray(h[which])
@@ -144,7 +144,7 @@ def annealed(
     q = model.constellation.q
 
     def work(lo: int, hi: int) -> None:
-        scratch = (*(np.empty(n, G.dtype) for _ in range(3)), np.empty(4, np.uint64))
+        scratch = search_scratch(n, G.dtype)
         search_levels(G, h, lo, hi, q, effort.starts, np.uint64(seed), ladder, U, F, scratch)
 
     threads.spread(work, len(U))
@@ -190,20 +190,18 @@ class Posterior(NamedTuple):
 
 def sampled(model: Received, levels: Host, effort: DetectionEffort, seed: int, threads: Threads) -> Posterior:
     """The posterior of the levels by sampling from good points."""
-    from dcra._kernels.lattice import sample_levels
+    from dcra._kernels.lattice import Samples, sample_levels, sample_scratch
 
     G, h = model.working
     U, q = levels.astype(G.dtype), model.constellation.q
     P, E = np.eye(q)[model.constellation.index(levels)], np.full((len(U), 2), np.nan)
     heats = sampling_temperatures(model) if effort.exchange else np.array([model.noise_or_guess])
-    copies = heats.size
+    copies, samples = heats.size, Samples(U, P, E)
     least, most = max(8, effort.least // copies), effort.most // copies
 
     def work(lo: int, hi: int) -> None:
-        points = (np.empty((copies, model.n), G.dtype) for _ in range(2))
-        sums = (np.empty(q), np.zeros((model.n, q)))
-        scratch = (*points, np.empty(copies), np.empty(copies, np.int64), *sums, np.empty(4, np.uint64))
-        sample_levels(G, h, lo, hi, q, np.uint64(seed), heats, least, most, SURE, U, P, E, scratch)
+        scratch = sample_scratch(copies, model.n, q, G.dtype)
+        sample_levels(G, h, lo, hi, np.uint64(seed), heats, least, most, SURE, samples, scratch)
 
     threads.spread(work, len(U))
     deviation = np.sqrt(np.maximum(E[:, 1] - E[:, 0] ** 2, 0.0))

@@ -14,14 +14,12 @@ def k_best_levels(form: Triangular, keep: int, threads: Threads) -> Host:
 
     A frame left undone has unknowns of the signs of Z.
     """
-    from dcra._kernels.tree import breadth_first
+    from dcra._kernels.tree import breadth_first, scratch
 
     out = np.where(form.Z < 0, -1.0, 1.0)
 
     def work(lo: int, hi: int) -> None:
-        points, costs = np.empty((2, keep, form.n)), np.empty(keep)
-        scratch = (points[0], points[1], costs, np.empty(keep * form.q), np.empty(keep * form.q, np.int64))
-        breadth_first(form.R, form.Z, lo, hi, form.q, keep, out, scratch)
+        breadth_first(form.R, form.Z, lo, hi, form.q, keep, out, scratch(keep, form.n, form.q))
 
     threads.spread(work, len(out))
     return form.decode(out)
@@ -32,15 +30,13 @@ def sphere_levels(form: Triangular, levels: Host, most: int, threads: Threads) -
 
     The search begins with the distance of `levels`, and returns these where nothing is nearer.
     """
-    from dcra._kernels.lattice import sphere
+    from dcra._kernels.lattice import sphere, sphere_scratch
 
     start = form.encode(levels)
     out, sure = start.copy(), np.zeros(len(start), bool)
 
     def work(lo: int, hi: int) -> None:
-        n = form.n
-        u, level, step = np.empty((3, n))
-        scratch = (np.empty(n + 1), level, step, np.empty((n, n + 1)), np.empty(n, np.int64))
+        u, scratch = np.empty(form.n), sphere_scratch(form.n)
         for f in range(lo, hi):
             radius = float(np.sum((form.Z[f] - form.R @ start[f]) ** 2)) * (1 + 1e-12)
             _, nodes = sphere(form.R, form.Z[f], form.q, u, out[f], radius, most, scratch)
