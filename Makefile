@@ -7,8 +7,6 @@ SHARED := $(wildcard ../shared/data)
 
 # Real data is used where it is present and never required.
 export DCRA_DATA ?= $(abspath $(SHARED))
-# Numba's cache does not notice an edit in an imported file: key it by what the kernels are.
-export NUMBA_CACHE_DIR ?= $(abspath $(VENV))/numba/$(shell cat src/dcra/_kernels/*.py src/dcra/_kernels/numba_reference/*.py | cksum | cut -d' ' -f1)
 
 # What the compiled loops are made of: an edit there installs, and so builds, again.
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, is_numpy, on_accelerator, to_numpy
-from dcra._kernels import loading
+from dcra._array import Array, Host, from_numpy, on_accelerator, to_numpy
+from dcra._kernels import library
 from dcra.auto.placement import place
-from dcra.compiled.form import Compiled, compile_problem
+from dcra.compiled.form import compile_problem
 from dcra.engines.base import Engine
-from dcra.exact.enumeration import trivial
 from dcra.losses import Loss
 from dcra.methods import make_plan, resolve
 from dcra.model.problem import Problem
@@ -27,7 +26,6 @@ from dcra.search.driver import run
 from dcra.search.plans import Plan
 from dcra.search.state import Limits, Search
 from dcra.search.threads import default_jobs, one_blas_thread
-from dcra.search.warming import after_short_call
 
 
 def minimize(
@@ -174,25 +172,15 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     problem = place(problem) if auto else problem
     limits = options.limits(problem.like)
     points = _points(problem, options.x0)
-    compiled, seconds = _compiled(problem, limits.time_limit, wanted=not (auto and trivial(problem)))
+    library.warn_if_missing()
+    compiled = compile_problem(problem)
     chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     given = compiled.encode(points) if points is not None else None
     kind = Search
     if problem.constraints is not None:
         from dcra.constrained.state import ConstrainedSearch as kind
     search = kind(compiled, limits, chosen, begun, given, alone=not auto, method=label)
-    search.compile_seconds = seconds
     return search, make_plan(search, engine)
-
-
-def _compiled(problem: Problem, time_limit: float | None, wanted: bool) -> tuple[Compiled, float]:
-    """The problem as engines see it, with loops where there is time to load them; seconds that took."""
-    family, wanted = problem.loops, wanted and is_numpy(problem.like)
-    loops = wanted and loading.affordable(time_limit, family)
-    if wanted and not loops:
-        after_short_call(family)
-    compiled = compile_problem(problem, loops)
-    return compiled, loading.load(False, family) if compiled.tabulated else 0.0
 
 
 def solve_since(begun: float, problem: Problem, options: SolveOptions, progress: bool = False) -> Result:

@@ -65,8 +65,8 @@ class Result:
         Every improvement.
     n_starts, nit : int
         Starts taken to local answers, and iterations over all of them.
-    seconds, compile_seconds : float
-        Wall-clock time of the solve, and the share of it spent loading compiled loops.
+    seconds : float
+        Wall-clock time of the solve.
     seed : int
         Gives the same answer again; drawn when none was given.
     feasible, violation : bool, float
@@ -89,7 +89,6 @@ class Result:
     seed: int
     method: str
     tiny: float = field(default=0.0, repr=False)
-    compile_seconds: float = 0.0
     feasible: bool = True
     violation: float = 0.0
     n_constraints: int = 0
@@ -155,7 +154,6 @@ class Result:
             "n_starts": self.n_starts,
             "nit": self.nit,
             "seconds": self.seconds,
-            "compile_seconds": self.compile_seconds,
             "seed": self.seed,
             "method": self.method,
             "history": [[row.seconds, _finite(row.fun), _finite(row.lower_bound)] for row in self.history],

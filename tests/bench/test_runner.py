@@ -64,7 +64,6 @@ def test_rows_say_all(tmp_path):
         "python",
         "numpy",
         "scipy",
-        "numba",
         "system",
         "processor",
         "cores",

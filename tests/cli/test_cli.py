@@ -16,12 +16,10 @@ import pytest
 
 import dcra
 from dcra import api
+from dcra._kernels import library
 from dcra.cli import run
 from dcra.cli.errors import bad_input
 from dcra.cli.outputs import WRITERS
-from dcra.cli.warmup import LARGE, QUADRATIC, ROWS, applications, matrix
-from dcra.compiled.form import compile_problem
-from dcra.methods import METHODS
 
 
 @pytest.fixture
@@ -246,56 +244,19 @@ def test_info(capsys):
     assert "compiled loops" in lines
 
 
-def test_info_on_the_loops(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert "none yet: run `dcra warmup`" in outcome(capsys, "info")[1]
-    (tmp_path / "sweep.nbi").write_bytes(b"12345")
-    assert "1 files, 0.0 MB" in outcome(capsys, "info")[1]
-    monkeypatch.setattr("dcra._kernels.loading.available", lambda: False)
-    assert "Numba is missing" in outcome(capsys, "info")[1]
+def test_info_on_the_loops(capsys, monkeypatch):
+    assert f"ready, for {library.level()}" in outcome(capsys, "info")[1]
+    monkeypatch.setattr(library, "available", lambda: False)
+    monkeypatch.setattr(library, "why_not", lambda: "there was no C++ compiler")
+    assert "there was no C++ compiler; install a C++ compiler" in outcome(capsys, "info")[1]
 
 
 def test_info_and_help_import_nothing_heavy():
-    heavy = {"numba", "torch", "jax", "cupy", "matplotlib", "sklearn", "scipy.sparse", "rich"}
+    heavy = {"torch", "jax", "cupy", "matplotlib", "sklearn", "scipy.sparse", "rich"}
     for arguments in (["info"], ["--help"], ["solve", "nowhere.npz"]):
         code = f"import sys; from dcra.cli import run; run({arguments}); print(*({heavy} & set(sys.modules)))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.splitlines()[-1] == "", arguments
-
-
-def test_warmup_tries_everything(capsys, monkeypatch):
-    tried = []
-
-    def minimize(A: Any, b: Any, *, method: str = "batch", **options: Any) -> None:
-        tried.append((type(A).__name__, method))
-
-    def solve(problem: Any, *, method: str, **options: Any) -> None:
-        quadratic.append((type(problem.quadratic.operator).__name__, bool(problem.terms), method))
-
-    quadratic: list[Any] = []
-    monkeypatch.setattr(api, "minimize", minimize)
-    monkeypatch.setattr(api, "minimize_batch", minimize)
-    apps = {name: lambda name=name: tried.append(("apps", name)) for name in applications()}
-    monkeypatch.setattr(sys.modules["dcra.cli.warmup"], "applications", lambda: apps)
-    monkeypatch.setattr(api, "solve", solve)
-    monkeypatch.setattr("dcra.apps.qap.qap", lambda *arguments, **options: tried.append("assignment"))
-    code, out, _ = outcome(capsys, "warmup")
-    assert code == 0
-    assert out.splitlines()[-1].startswith("compiled loops are ready")
-    ours = [name for name, source in METHODS.items() if not source.startswith("dcra.baselines")]
-    names = (*ours, "auto", "batch")  # the second time with constraints
-    alone = [[(kind, name) for name in names] for kind in ("ndarray", "csc_array")]
-    last = [("apps", name) for name in ("maxsat", "equations", "mimo", "mimo, large")]
-    assert tried == [*alone[0], "assignment", *alone[1], "assignment", *last]
-    for kind in ("DenseMatrix", "SparseMatrix"):
-        assert {(kind, losses, name) for losses in (True, False) for name in QUADRATIC} <= set(quadratic)
-    assert outcome(capsys, "warmup", "--quiet") == (0, "", "")
-
-
-@pytest.mark.parametrize(("storage", "kind"), [("dense", "Dense"), ("sparse", "Sparse")])
-def test_warmup_problems_keep_their_storage(storage, kind):
-    problem = dcra.Problem([dcra.Term("l1", matrix(storage, LARGE), np.ones(ROWS))])
-    assert type(compile_problem(problem).tables(np.float32).model.A).__name__ == kind
 
 
 def test_demo(capsys, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The arrays that the loops over clauses see. Plain NumPy: building them does not import Numba."""
+"""The arrays that the loops over clauses see."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from dcra import _kernels
 
 LEVELS = ("v4", "v3", "v2")
+CURE = "install a C++ compiler and run `pip install --force-reinstall --no-deps dcra`"
 SUFFIX = ".dll" if os.name == "nt" else ".so"
 
 
@@ -32,6 +34,22 @@ def level() -> str | None:
 def why_not() -> str:
     """What keeps the loops from being called, in one sentence; empty when nothing does."""
     return _chosen()[2]
+
+
+@cache
+def warn_if_missing() -> None:
+    """Say once in a process that array code does the work."""
+    if not available():
+        warnings.warn(
+            f"{why_not()}: array code, which finds less, is used; {CURE}", RuntimeWarning, stacklevel=5
+        )
+
+
+def folder() -> Path:
+    """Where the library lies."""
+    found = _path(level() or "")
+    assert found is not None
+    return found.parent
 
 
 def library() -> ctypes.CDLL:

@@ -1,4 +1,4 @@
-"""Random states keyed by (seed, index), without Numba; `rng.reseed` is its compiled twin."""
+"""Random states keyed by (seed, index), in Python; `rng.reseed` is the twin of `state` in the loops."""
 
 from __future__ import annotations
 

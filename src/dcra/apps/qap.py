@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcra._array import Host, to_numpy
-from dcra._kernels import loading
 from dcra._kernels.seed import state as random_state
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
@@ -96,10 +95,6 @@ class AssignmentProblem(Problem):
         super().__init__(
             quadratic=_build_quadratic(F, D, w), linear=linear, constant=constant, domain="binary"
         )
-
-    @property
-    def loops(self) -> str:
-        return "swaps"
 
 
 def qap_problem(flow: Any, distance: Any, penalty: float | None = None) -> AssignmentProblem:
@@ -241,7 +236,6 @@ class AssignmentState(InTurn):
         memory = (self.change, self.until, self.clock, self.rng)
         search(self.F, self.D, self.p, self.cost, self.best, *memory, count)
         self._steps += count
-        loading.remember("swaps")
         return bool(self.clock[0] >= self.moves)
 
     def _descend(self) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcra._array import Host
-from dcra._kernels import loading
 from dcra._kernels.store import Sparse
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
@@ -95,7 +94,6 @@ class Annealing(Plan):
             self.best = found, spins.copy()
         if not gentle:
             self._admit(found, spins)
-        loading.remember("losses" if self.compiled.pieces else "couplings")
 
     def _value_of(self, outcome: Outcome) -> float:
         """The value of the answer, in the units of the objective but by the form that was searched."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcra._array import from_numpy, to_numpy
-from dcra._kernels import loading
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import Units, natural_units, units_at
 from dcra.engines.polished import Polished
@@ -84,7 +83,6 @@ class Portfolio(Plan):
         if self.units is None or fun <= search.fun:
             z = self.compiled.residual(from_numpy(outcome.spins, self.compiled.like))
             self.units = units_at(self.compiled, to_numpy(z))
-        loading.remember()
 
     def adopt(self, compiled: Compiled) -> None:
         self.compiled = compiled

@@ -53,7 +53,7 @@ def meeting_of(compiled: Compiled, seconds_left: float | None) -> Meeting:
         return Meeting(share=1.0)
     if seconds_left is None:
         return Meeting()
-    pairs = seconds_left >= SHORTEST_PAIRING and suitable(compiled, equations, seconds_left)
+    pairs = seconds_left >= SHORTEST_PAIRING and suitable(compiled, equations)
     return Meeting(0.5 if needed <= OVERTIME * seconds_left else 0.0, pairs)
 
 

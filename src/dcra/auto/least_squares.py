@@ -11,7 +11,6 @@ import numpy as np
 
 from dcra import costs
 from dcra._array import Host, to_numpy
-from dcra._kernels import loading
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
 from dcra.compiled.quadratic import SpinForm
@@ -47,8 +46,7 @@ def worthwhile(compiled: Compiled, seconds_left: float | None) -> bool:
         isinstance(p.loss, SquaredL2) and isinstance(p.operator, DenseMatrix) for p in compiled.pieces
     )
     n, cost = compiled.n, compiled.n_rows * compiled.n**2 / costs.PRODUCT_RATE
-    quick = loading.affordable(seconds_left, "couplings")
-    fitting = plain and quick and n <= min(compiled.n_rows, MOST_VARIABLES)
+    fitting = plain and n <= min(compiled.n_rows, MOST_VARIABLES)
     return fitting and (seconds_left is None or cost <= SHARE * seconds_left)
 
 

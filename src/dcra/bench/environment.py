@@ -12,7 +12,7 @@ from typing import Any
 
 from dcra import __version__
 
-PACKAGES = ("numpy", "scipy", "numba")
+PACKAGES = ("numpy", "scipy")
 BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dcra._array import Host, to_numpy
-from dcra._kernels import loading
 from dcra.api import solve
 from dcra.bench.solving import thinned
 from dcra.engines.base import Engine
@@ -44,9 +43,7 @@ Rival = Callable[[Problem, Allowance], Callable[[], QuadraticAnswer]]
 
 def ours(method: str | Engine) -> Rival:
     def prepare(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
-        loading.load(family=problem.loops)
-        for name in (method, "anneal"):  # "auto" may enumerate, and load no loops
-            solve(problem, method=name, time_limit=WARMING, seed=0, n_jobs=1)
+        solve(problem, method=method, time_limit=WARMING, seed=0, n_jobs=1)
 
         def answer() -> QuadraticAnswer:
             found = solve(

@@ -17,7 +17,6 @@ from dcra.cli.demo import demo
 from dcra.cli.info import info
 from dcra.cli.report import report
 from dcra.cli.solve import solve
-from dcra.cli.warmup import warmup
 
 INTERRUPTED = 130
 
@@ -31,7 +30,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (solve, demo, bench, report, info, warmup):
+for command in (solve, demo, bench, report, info):
     cli.add_command(command)
 
 

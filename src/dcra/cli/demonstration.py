@@ -21,7 +21,7 @@ from dcra.model.operators import norm_estimate
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result, Status
-from dcra.search.threads import default_jobs, one_blas_thread
+from dcra.search.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,21 +62,10 @@ class Entry:
 
 def present(console: Console, seconds: float, seed: int, picture: str) -> None:
     """Run the demo, `seconds` for each method."""
-    load(console)
     show_recovery(console, seed)
     console.print()
     entries = show_rivals(console, seconds, seed)
     draw(console, entries, picture)
-
-
-def load(console: Console) -> None:
-    """Load, or on first use compile, the inner loops outside all timings."""
-    begin = time.perf_counter()
-    with working(console, "loading the inner loops; the first time ever they are compiled"):
-        for method in SEARCHES.values():
-            A = np.random.default_rng(0).standard_normal((40, 48))  # not solved before a loop has run
-            minimize(A, np.ones(40), method=method, starts=1, seed=0)
-    console.print(f"Inner loops loaded in {time.perf_counter() - begin:.1f} s, {default_jobs()} threads.\n")
 
 
 def show_recovery(console: Console, seed: int) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 
 import click
 
 import dcra
 
-CORE = ("numpy", "scipy", "numba", "array-api-compat", "threadpoolctl", "rich", "click")
+CORE = ("numpy", "scipy", "array-api-compat", "threadpoolctl", "rich", "click")
 ARRAY_LIBRARIES = ("torch", "cupy", "jax")
 EXTRAS = (("matplotlib", "dcra[plot]"), ("scikit-learn", "dcra[sklearn]"))
 MODULES = {"scikit-learn": "sklearn"}
@@ -76,20 +74,9 @@ def threads() -> Section:
 
 
 def loops() -> Section:
-    """State of the compiled loops."""
-    from dcra._kernels import loading
+    """Which compiled loops this processor gets."""
+    from dcra._kernels import library
 
-    if not loading.available():
-        return {"state": "Numba is missing: array code does all the work"}
-    folder = cache_folder()
-    sizes = [file.stat().st_size for pattern in ("*.nbi", "*.nbc") for file in folder.rglob(pattern)]
-    state = f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB" if sizes else "none yet: run `dcra warmup`"
-    return {"state": state, "folder": str(folder)}
-
-
-def cache_folder() -> Path:
-    """Where Numba keeps the machine code of our loops."""
-    from dcra import _kernels
-
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(chosen) if chosen else Path(_kernels.__path__[0]) / "__pycache__"
+    if not library.available():
+        return {"state": f"{library.why_not()}; {library.CURE}"}
+    return {"state": f"ready, for {library.level()}", "folder": str(library.folder())}

@@ -20,7 +20,6 @@ def solve_clauses(file: str, problem: ClauseProblem, options: dict[str, Any]) ->
     clauses = problem.clauses
     soft = clauses.m - int(clauses.hard.sum())
     click.echo(f"c {file}: {clauses.n} variables, {soft} soft and {clauses.m - soft} hard clauses")
-    load_loops()
     reporter = Reporter(clauses, click.echo)
     result = api.solve(problem, callback=reporter, **options)
     answer = judged(problem, result)
@@ -30,15 +29,3 @@ def solve_clauses(file: str, problem: ClauseProblem, options: dict[str, Any]) ->
     for line in final_lines(answer):
         click.echo(line)
     return result
-
-
-def load_loops() -> None:
-    """Compile the loops over clauses, or load them from the cache: not on the search's time."""
-    from dcra._kernels import loading
-    from dcra.apps import maxsat
-
-    if not loading.available():
-        return
-    if not loading.cached("clauses"):
-        click.echo("c compiling the inner loops, once; this takes some seconds")
-    maxsat.solve([[v] for v in range(1, 50)], hard=[[-1, -2], [1, 2, 3]], starts=3, seed=0)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dcra._array import Array, Host, device_of, from_numpy, is_numpy, namespace, to_numpy
-from dcra._kernels import loading
+from dcra._kernels import library
 from dcra.compiled.piece import Piece, Smoothing
 from dcra.compiled.quadratic import Couplings, SpinForm, build_couplings
 from dcra.compiled.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
@@ -219,7 +219,7 @@ def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool
     if form is not None:
         J = form.J if value_scale == 1 else form.J.scaled(1 / value_scale)
         form = SpinForm(J.astype(problem.like.dtype))
-    loops = loading.available() if loops is None else loops
+    loops = library.available() if loops is None else loops
     return Compiled(problem, working, c, offset, value_scale, problem.like, loops, form)
 
 

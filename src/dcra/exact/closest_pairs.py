@@ -16,7 +16,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dcra._array import Host
-from dcra._kernels import loading
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 from dcra.exact.free_variables import central_point, narrowest
@@ -38,9 +37,6 @@ CHUNK = 1 << 16
 LARGEST = 2**30
 """Sums stay below this, and their differences within 32 bits."""
 
-WORTH_COMPILING = 10.0
-"""Seconds from which on the loops may be compiled: that takes about two."""
-
 FIXINGS = 5
 """Ways to fix the other variables that are tried with each grid."""
 
@@ -48,11 +44,10 @@ CHOICE = 0.9
 """Share of the variables, drawn at random, of which the free ones are chosen."""
 
 
-def suitable(compiled: Compiled, equations: Equations, seconds: float) -> bool:
-    """Whether there are variables for two lists, and loops to compare them or the time to compile these."""
-    ready = compiled.loops and (loading.cached("closest") or seconds >= WORTH_COMPILING)
+def suitable(compiled: Compiled, equations: Equations) -> bool:
+    """Whether there are variables for two lists, and loops to compare them."""
     small = int(np.abs(equations.B).sum(axis=1).max()) + int(np.abs(equations.d).max()) < LARGEST
-    return ready and small and not equations.required and equations.n >= 2 * HALF
+    return compiled.loops and small and not equations.required and equations.n >= 2 * HALF
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,6 @@ class ClosestState(State):
                 lack = (self.equations.d - B @ t).astype(np.int32)
                 two = yield from grid.sort(lack - right)
                 yield from self._compare(grid, one, two, t)
-        loading.remember("closest")
         yield True
 
     def _compare(self, grid: Grid, one: Sorted, two: Sorted, t: Host) -> Iterator[bool]:

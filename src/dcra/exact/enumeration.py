@@ -13,13 +13,9 @@ from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.compiled.tables import Tables
 from dcra.engines.base import Engine, Starts, State
-from dcra.model.problem import Problem
 
 MAX_WORK = 2_000_000_000
 """Largest 2^n r that is enumerated."""
-
-TRIVIAL_WORK = 20_000_000
-"""Up to this 2^n r n plain array code is quick, and compiled loops are not worth loading."""
 
 SEGMENTS = 8
 CHUNK = 1024  # positions between two exact recomputations of the residual
@@ -34,12 +30,6 @@ def enumerable(compiled: Compiled, seconds_left: float | None) -> bool:
     if seconds_left is None or work > MAX_WORK:
         return bool(work <= MAX_WORK)
     return bool(costs.slowdown() * work / rate <= 0.5 * seconds_left)
-
-
-def trivial(problem: Problem) -> bool:
-    """Whether a problem is so small that array code visits all its points at once."""
-    rows = max(1, problem.n_rows + (0 if problem.quadratic is None else problem.n))
-    return problem.n <= 20 and 2**problem.n * rows * problem.n <= TRIVIAL_WORK
 
 
 def _rows(compiled: Compiled) -> int:

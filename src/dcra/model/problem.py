@@ -111,11 +111,6 @@ class Problem:
     def convex(self) -> bool:
         return all(term.loss.convex for term in self.terms)
 
-    @property
-    def loops(self) -> str:
-        """The family of compiled loops, of `_kernels.loading`, that search it."""
-        return "couplings" if self.quadratic is not None and not self.terms else "losses"
-
     def objective(self, x: Array) -> Any:
         """F(x) in float64: a float for x of shape (n,), an array of shape (k,) for (k, n)."""
         x = self.check_point("x", x)

@@ -193,7 +193,6 @@ def report(search: Search) -> Result:
         seed=search.seed,
         method=search.method,
         tiny=search.rounding(),
-        compile_seconds=search.compile_seconds,
         feasible=search.feasible,
         violation=search.violation,
         n_constraints=compiled.problem.n_constraints,

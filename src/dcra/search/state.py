@@ -61,7 +61,6 @@ class Search:
     finished: int = 0
     nit: int = 0
     rate: float = costs.PASS_RATE
-    compile_seconds: float = 0.0
     closing: float = 0.0  # seconds that judging the last answers will take
     chunk: int = 0  # the work that a task did in its last CHUNK_SECONDS: where the next may begin
     status: Status | None = None

@@ -17,7 +17,6 @@ from math import inf
 import numpy as np
 
 from dcra._array import Host
-from dcra._kernels import loading
 from dcra._kernels.store import Sparse
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import quadratic_form
@@ -35,25 +34,17 @@ PRICINGS, PASSES = 50, 3
 STEP, LEAST_SHARE = 0.3, 0.01
 """First step of the prices, as a share of the way to the known cost, and the least way, as a share of it."""
 
-WORTH_COMPILING = 1.0
-"""Seconds, a tenth of a time limit, from which on the loop of the bound may be compiled, in about two."""
-
 
 def stage_for(compiled: Compiled, clauses: Clauses, fun: float, seconds: float) -> Stage | None:
     """The semidefinite stage, with the linear one beside it where there are units; None: the linear alone."""
     short = clauses.lengths <= 2
     entries = 2 * int(np.count_nonzero(clauses.lengths == 2))
     fits = entries > 0 and short[~clauses.hard].all() and affordable(clauses.n, entries, _worth(seconds))
-    if not fits or not compiled.loops or not _loops_at_hand(seconds):
+    if not fits or not compiled.loops:
         return None
     pairs = PairStage(clauses, fun, trivial_bound(compiled.problem))
     units = bool(np.any(clauses.lengths == 1))  # else all variables at 1/2 make every clause true
     return BoundsInTurn([pairs, DualStage(compiled, fun)]) if units else pairs
-
-
-def _loops_at_hand(seconds: float) -> bool:
-    """Whether the passes are compiled already, or there is time to do so."""
-    return loading.cached("pairs") or seconds >= WORTH_COMPILING
 
 
 def _worth(seconds: float) -> float:
@@ -133,7 +124,6 @@ class PairStage:
             allowance = EPS * len(self.prices) * self.size
             self.bound = max(self.bound, min(self.constant + proof.least - allowance, self.most))
         if proof.done:
-            loading.remember("pairs")
             self.proofs += 1
             self.proof = None
 

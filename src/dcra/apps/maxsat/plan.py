@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dcra._kernels import loading
 from dcra.apps.maxsat.bound import stage_for
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.search import ClauseAnneal, ClauseWalk, parts
@@ -72,7 +71,6 @@ class ClausePlan(Plan):
             used = state.engine.hard_share
             share = max(self.hard_share, HEAVIER * used) if state.broken else LIGHTER * used
             self.hard_share = float(np.clip(share, LEAST, MOST))
-        loading.remember("clauses")
 
     def _anneal(self, search: Search) -> Engine:
         limit = search.limits.time_limit

@@ -50,10 +50,6 @@ class ClauseProblem(Problem):
         """Hard clauses."""
         return int(np.count_nonzero(self.clauses.hard))
 
-    @property
-    def loops(self) -> str:
-        return "clauses"
-
     def violation(self, x: Array) -> Any:
         """False hard clauses: a float for x of shape (n,), (k,) for (k, n)."""
         if not self.clauses.hard.any():
