@@ -14,7 +14,7 @@ from pathlib import Path
 
 MODULES = {
     "losses": "dcra._kernels.sweep",
-    "couplings": "dcra._kernels.ising",
+    "couplings": "dcra._kernels.quadratic",
     "swaps": "dcra._kernels.swaps",
     "clauses": "dcra._kernels.clauses",
 }
@@ -62,7 +62,7 @@ def load(announce: bool = False, family: str = "losses") -> float:
         print("dcra: compiling its inner loops, once; this takes some seconds", file=sys.stderr)
     begin = time.perf_counter()
     if family == "couplings":
-        from dcra._kernels import crossover, ising  # noqa: F401
+        from dcra._kernels import crossover, quadratic  # noqa: F401
     elif family == "swaps":
         from dcra._kernels import swaps  # noqa: F401
     elif family == "clauses":

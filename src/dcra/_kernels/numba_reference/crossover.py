@@ -3,7 +3,7 @@
 import numpy as np
 
 from .column import entry, length
-from .ising import turn
+from .quadratic import turn
 from .jit import inline, kernel
 
 

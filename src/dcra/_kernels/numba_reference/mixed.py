@@ -1,4 +1,4 @@
-"""The searches of `ising` with losses beside: f(As - b) + c's + s'Js, by residual z and local fields g.
+"""The searches of `quadratic` with losses beside: f(As - b) + c's + s'Js, by residual z and local fields g.
 
 Flipping s_j changes the losses by what a trial along column j finds, and the rest by -s_j g_j, as there.
 score = [value now, value of the best point, losses now].
@@ -7,7 +7,7 @@ score = [value now, value of the best point, losses now].
 import numpy as np
 
 from .column import entry, length, shift, trial
-from .ising import fields, keep
+from .quadratic import fields, keep
 from .jit import inline, kernel
 from .rng import below, draw
 from .state import loss_at
@@ -40,7 +40,7 @@ def turn(model, C, s, z, g, score, j, loss):
 
 @kernel
 def descend(model, C, s, z, g, score, order, cursor, tiny, trials):
-    """`ising.descend`."""
+    """`quadratic.descend`."""
     work = 0
     for _ in range(trials):
         if cursor[1] >= order.size:
@@ -60,7 +60,7 @@ def descend(model, C, s, z, g, score, order, cursor, tiny, trials):
 
 @kernel
 def descend_pairs(model, C, s, z, g, score, cursor, tiny, trials):
-    """`ising.descend_pairs`: pairs that are coupled by J."""
+    """`quadratic.descend_pairs`: pairs that are coupled by J."""
     work = 0
     for _ in range(trials):
         if cursor[1] >= s.size:
@@ -89,7 +89,7 @@ def descend_pairs(model, C, s, z, g, score, cursor, tiny, trials):
 
 @kernel
 def anneal(model, C, s, z, g, score, best_s, rng, temperatures, thresholds):
-    """`ising.anneal`."""
+    """`quadratic.anneal`."""
     work = 0
     mask = thresholds.size - 1
     for temperature in temperatures:
@@ -107,7 +107,7 @@ def anneal(model, C, s, z, g, score, best_s, rng, temperatures, thresholds):
 
 @kernel
 def tabu(model, C, s, z, g, score, best_s, until, clock, rng, moves, tenure, spread):
-    """`ising.tabu`; every move looks at all columns of A."""
+    """`quadratic.tabu`; every move looks at all columns of A."""
     work = 0
     for _ in range(moves):
         chosen, chosen_loss, chosen_rise = -1, 0.0, np.inf

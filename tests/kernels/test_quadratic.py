@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dcra._kernels import crossover, ising, ising_sweep, mixed, mixing, swaps
+from dcra._kernels import crossover, quadratic, quadratic_sweep, mixed, mixing, swaps
 from dcra._kernels.seed import state
 from dcra.compiled import compile_problem
 from dcra.fields import thresholds
@@ -37,7 +37,7 @@ def is_consistent(compiled, s, g, score):
 
 @pytest.mark.parametrize("jitted", [True, False])
 def test_descent_ends_where_no_flip_improves(compiled, jitted):
-    descend = ising.descend if jitted else ising.descend.py_func
+    descend = quadratic.descend if jitted else quadratic.descend.py_func
     s, g, score = start(compiled)
     descend(compiled.couplings.C, s, g, score, np.arange(N), np.zeros(2, np.int64), 0.0, 10_000)
     is_consistent(compiled, s, g, score)
@@ -48,7 +48,7 @@ def test_pairs_improve_what_flips_cannot(compiled):
     s, g, score = start(compiled)
     C, cursor = compiled.couplings.C, np.zeros(2, np.int64)
     before = score[0]
-    ising.descend_pairs(C, s, g, score, cursor, 0.0, 10_000)
+    quadratic.descend_pairs(C, s, g, score, cursor, 0.0, 10_000)
     is_consistent(compiled, s, g, score)
     assert score[0] < before
     assert cursor[1] >= N
@@ -75,7 +75,7 @@ def test_annealing_keeps_fields_and_its_best_point(compiled):
     best, C = s.copy(), compiled.couplings.C
     ladder = np.linspace(8, 0.5, 60).astype(s.dtype)
     arguments = (C, s, g, score, best, state(1), ladder, thresholds(s.dtype))
-    one, two = twins(ising.anneal, *arguments)
+    one, two = twins(quadratic.anneal, *arguments)
     same(one[1:], two[1:])
     is_consistent(compiled, *one[1:4])
     kept = one[4]
@@ -86,7 +86,7 @@ def test_annealing_keeps_fields_and_its_best_point(compiled):
 def test_tabu_keeps_fields_and_its_best_point(compiled):
     s, g, score = start(compiled)
     memory = (s.copy(), np.zeros(N, np.int64), np.zeros(1, np.int64), state(1))
-    one, two = twins(ising.tabu, compiled.couplings.C, s, g, score, *memory, 200, 5, 3)
+    one, two = twins(quadratic.tabu, compiled.couplings.C, s, g, score, *memory, 200, 5, 3)
     same(one[1:], two[1:])
     is_consistent(compiled, *one[1:4])
     kept = one[4]
@@ -98,7 +98,7 @@ def test_sweeps_end_at_corners(compiled):
     x = np.random.default_rng(0).uniform(-0.1, 0.1, N).astype(couplings.dtype)
     g = couplings.fields(x)
     low, _ = compiled.quadratic.extremes
-    ising_sweep.sweep(couplings.C, x, g, np.arange(N), state(0), np.full(1, 0.1), -low, 0, 200, 200)
+    quadratic_sweep.sweep(couplings.C, x, g, np.arange(N), state(0), np.full(1, 0.1), -low, 0, 200, 200)
     assert np.mean(np.abs(x)) > 0.95
     np.testing.assert_allclose(g, couplings.fields(x), atol=1e-3)
 
