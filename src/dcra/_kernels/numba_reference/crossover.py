@@ -3,8 +3,8 @@
 import numpy as np
 
 from .column import entry, length
-from .quadratic import turn
 from .jit import inline, kernel
+from .quadratic import turn
 
 
 @kernel

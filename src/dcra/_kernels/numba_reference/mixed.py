@@ -7,8 +7,8 @@ score = [value now, value of the best point, losses now].
 import numpy as np
 
 from .column import entry, length, shift, trial
-from .quadratic import fields, keep
 from .jit import inline, kernel
+from .quadratic import fields, keep
 from .rng import below, draw
 from .state import loss_at
 
