@@ -14,14 +14,8 @@ namespace dcra::mixed {
 
 constexpr int64_t BLOCK = 1024;
 
-template <class T>
-DCRA_INLINE double loss_after(const Model<Dense<T>>& model, const T* s, const T* z, const double* score, int64_t j) {
-    return trial(model.A, j, -(s[j] + s[j]), z, model.rows, score[2]);
-}
-
-// Out of line: one copy instead of one in every loop.
-template <class T>
-DCRA_APART double loss_after(const Model<Sparse<T>>& model, const T* s, const T* z, const double* score, int64_t j) {
+template <class S, class T = typename S::Real>
+DCRA_INLINE double loss_after(const Model<S>& model, const T* s, const T* z, const double* score, int64_t j) {
     return trial(model.A, j, -(s[j] + s[j]), z, model.rows, score[2]);
 }
 

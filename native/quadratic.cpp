@@ -66,24 +66,28 @@ int64_t descend_pairs(const S& given, T* s, T* g, double* score, int64_t* cursor
 
 // Propose spins first .. last at one temperature; e[j] is the threshold of spin j. Returns the couplings touched.
 //
-// A pack of spins is looked at together, and what follows an accepted one again.
+// A pack of spins is looked at together; from the first that is accepted on, one after another.
 template <class S, class T = typename S::Real>
 DCRA_INLINE int64_t propose(const S& C, T* s, T* g, double* score, int64_t first, int64_t last, T temperature,
                             const T* e) {
     int64_t work = 0, j = first;
-    const auto look = [&](auto lane) {
-        const auto own = lane.load(s + j), limit = temperature * lane.load(e + j);
-        for (unsigned later = ~0u;;) {
-            const unsigned found = marks(-own * lane.load(g + j) < limit) & later;
-            if (!found) return;
-            const int k = std::countr_zero(found);
-            turn(C, s, g, score, j + k);
-            work += length(C, j + k);
-            later = ~1u << k;
-        }
+    const auto accepted = [=](auto lane, int64_t i) {
+        return -lane.load(s + i) * lane.load(g + i) < temperature * lane.load(e + i);
     };
-    for (; j + Wide<T>::width <= last; j += Wide<T>::width) look(Wide<T>{});
-    for (; j < last; ++j) look(Single<T>{});
+    while (j < last) {
+        int64_t end = j + Wide<T>::width;
+        if (end <= last) {
+            const unsigned found = marks(accepted(Wide<T>{}, j));
+            j = found ? j + std::countr_zero(found) : end;
+        } else {
+            end = last;
+        }
+        for (; j < end; ++j)
+            if (accepted(Single<T>{}, j)) {
+                turn(C, s, g, score, j);
+                work += length(C, j);
+            }
+    }
     return work;
 }
 

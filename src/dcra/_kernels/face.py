@@ -116,7 +116,7 @@ class Array:
             known.dtypes[self.real] = dtype
             known.variant = known.variant or f"{self.real}{FREE[self.real][dtype]}"
         wanted = self.dtype or known.dtypes.get(self.real)
-        if dtype != wanted:
+        if wanted is None or dtype != wanted:  # None alone would be equal to float64
             either = wanted or " or ".join(map(str, FREE[self.real]))
             raise TypeError(f"`{self.name}` must be of dtype {either}; got {dtype}")
 
@@ -148,7 +148,7 @@ class Packed(NamedTuple):
     """A structure as C sees it, and what it says about the arguments beside it."""
 
     value: ctypes.Structure
-    pointer: Any
+    pointer: int
     variant: str
     dtype: np.dtype[Any] | None
     sizes: dict[str, int]
@@ -190,7 +190,7 @@ def _pack(struct: Any) -> Packed:
     value = _structure(type(struct), tuple(kinds), len(known.own))(*values, *known.own)
     dtype = known.dtypes.get("real", known.dtypes.get("index"))
     variant = struct.variant + BITS[dtype] if struct.variant and dtype else known.variant
-    return Packed(value, ctypes.byref(value), variant, dtype, known.sizes)
+    return Packed(value, ctypes.addressof(value), variant, dtype, known.sizes)
 
 
 @cache

@@ -55,7 +55,7 @@ class Writer:
             "ArgumentError": ctypes.ArgumentError,
             "VARIANTS": VARIANTS,
             "fits": fits,
-            "byref": ctypes.byref,
+            "address": ctypes.addressof,
             "at": ctypes.c_char.from_buffer,  # refuses what is read-only, empty or not contiguous
             "reading": reading,
         }
@@ -90,7 +90,7 @@ class Writer:
             if name not in self.bound:
                 self.own.append(name)
             self.bind(name, f"{size} - {more}" if more else size)
-        self.passed.append(f"byref(at({a}))" if argument.written else f"reading({a})")
+        self.passed.append(f"address(at({a}))" if argument.written else f"reading({a})")
 
     def structure(self, argument: Structure, value: Any) -> None:
         s = argument.name
@@ -119,15 +119,15 @@ class Writer:
                 self.bind(name, f"{packed}.sizes['{name}']")
 
 
-def reading(array: Any) -> Any:
-    """A pointer to an array that may be read-only."""
+def reading(array: Any) -> int:
+    """The address of an array that may be read-only."""
     try:
-        return ctypes.byref(ctypes.c_char.from_buffer(array))
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
     except TypeError:
         flags = array.flags
         if flags.writeable or not (flags.c_contiguous and flags.aligned and array.size):
             raise
-        return array.__array_interface__["data"][0]
+        return int(array.__array_interface__["data"][0])
 
 
 def fits(store: Any, n: int, r: int) -> bool:
