@@ -7,6 +7,7 @@
 // DCRA_STORES(file, function)     function<Store>: Dense and Sparse of float and double: dense32 ... sparse64
 // DCRA_TWO_STORES(file, function) function<Store, Store2>: all pairs, dense64_sparse32
 // DCRA_REALS(file, function)      function<T>: real32, real64
+// DCRA_INDICES(file, function)    function<I>, I the type of places: index32, index64
 // DCRA_PLAIN(file, function)      one function without variants
 #pragma once
 
@@ -29,6 +30,10 @@
 #define DCRA_REALS(file, function)                                     \
     DCRA_ENTRY(file##_##function##_real32, &dcra::file::function<float>) \
     DCRA_ENTRY(file##_##function##_real64, &dcra::file::function<double>)
+
+#define DCRA_INDICES(file, function)                                      \
+    DCRA_ENTRY(file##_##function##_index32, &dcra::file::function<int32_t>) \
+    DCRA_ENTRY(file##_##function##_index64, &dcra::file::function<int64_t>)
 
 #define DCRA_STORES(file, function)                                                      \
     DCRA_ENTRY(file##_##function##_dense32, &dcra::file::function<dcra::Dense<float>>)   \

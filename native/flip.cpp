@@ -5,14 +5,6 @@
 
 namespace dcra::flip {
 
-// The next position along `order`, cyclically; cursor = [position, trials since the last flip].
-DCRA_INLINE int64_t advance(int64_t* cursor, int64_t size) {
-    const int64_t place = cursor[0];
-    cursor[0] = place + 1 < size ? place + 1 : 0;
-    ++cursor[1];
-    return place;
-}
-
 // Flip whatever improves, cyclically along `order`, for at most `trials` trials.
 template <class S, class T = typename S::Real>
 int64_t flip(const Model<S>& model, T* x, T* z, double* score, const int64_t* order, int64_t* cursor, int64_t trials,

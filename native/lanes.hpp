@@ -2,11 +2,13 @@
 //
 // A loop over rows is a generic function `term(lane, i)` that loads with `lane.load(p + i)`: it is called with
 // `Wide` for whole packs and with `Single` for what remains. `sum` keeps four packs of partial sums, because one
-// would wait for its own last addition. Where the compiler has no vector types, a pack is a single number.
+// would wait for its own last addition; `most`, `find` and `marks` search. Where the compiler has no vector types, a pack is a single number.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define DCRA_INLINE __forceinline
@@ -23,6 +25,9 @@
 #define DCRA_UNROLL _Pragma("GCC unroll 8")
 #endif
 #define DCRA_PACKS 1
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 #endif
 
 namespace dcra {
@@ -114,11 +119,61 @@ template <class T, class F> DCRA_INLINE void each(int64_t n, const F& step) {
     for (; i < n; ++i) step(Single<T>{}, i);
 }
 
-// Whether a number among values[0 .. size) is below `bound`: many at a time, for searches that rarely find one.
-template <class T, int size> DCRA_INLINE bool any_below(const T* values, T bound) {
-    bool found = false;
-    for (int k = 0; k < size; ++k) found |= values[k] < bound;
-    return found;
+// Bit k is set where a comparison holds in lane k.
+template <class M> DCRA_INLINE unsigned marks(M m) {
+    if constexpr (std::is_integral_v<M>) return m != 0;
+    else {
+#if defined(__AVX512DQ__)
+        if constexpr (sizeof(m[0]) == 4) return _mm512_movepi32_mask((__m512i)m);
+        else return _mm512_movepi64_mask((__m512i)m);
+#elif defined(__AVX__)
+        if constexpr (sizeof(m[0]) == 4) return unsigned(_mm256_movemask_ps((__m256)m));
+        else return unsigned(_mm256_movemask_pd((__m256d)m));
+#elif defined(__SSE2__)
+        if constexpr (sizeof(m[0]) == 4) return unsigned(_mm_movemask_ps((__m128)m));
+        else return unsigned(_mm_movemask_pd((__m128d)m));
+#else
+        unsigned bits = 0;
+        for (unsigned lane = 0; lane < sizeof(m) / sizeof(m[0]); ++lane) bits |= unsigned(m[lane] & 1) << lane;
+        return bits;
+#endif
+    }
+}
+
+// The least i in first .. n at which test(lane, i) holds; n where there is none.
+template <class T, class F> DCRA_INLINE int64_t find(int64_t first, int64_t n, const F& test) {
+    constexpr int W = Wide<T>::width, AT_ONCE = 4;
+    int64_t i = first;
+    for (; i + AT_ONCE * W <= n; i += AT_ONCE * W) {
+        auto any = test(Wide<T>{}, i);
+        DCRA_UNROLL
+        for (int k = 1; k < AT_ONCE; ++k) any |= test(Wide<T>{}, i + k * W);
+        if (marks(any)) break;
+    }
+    for (; i + W <= n; i += W)
+        if (const unsigned found = marks(test(Wide<T>{}, i))) return i + std::countr_zero(found);
+    for (; i < n; ++i)
+        if (test(Single<T>{}, i)) return i;
+    return n;
+}
+
+// The largest of term(lane, i) over 0 <= i < n, and no less than `least`; what is not a number does not count.
+template <class T, class F> DCRA_INLINE T most(int64_t n, T least, const F& term) {
+    constexpr int W = Wide<T>::width, AT_ONCE = 4;
+    Pack<T> part[AT_ONCE];
+    for (auto& p : part) p = splat<Pack<T>>(least);
+    int64_t i = 0;
+    for (; i + AT_ONCE * W <= n; i += AT_ONCE * W) {
+        DCRA_UNROLL
+        for (int k = 0; k < AT_ONCE; ++k) part[k] = greater(part[k], term(Wide<T>{}, i + k * W));
+    }
+    for (; i + W <= n; i += W) part[0] = greater(part[0], term(Wide<T>{}, i));
+    const Pack<T> top = greater(greater(part[0], part[1]), greater(part[2], part[3]));
+    if constexpr (W == 1) least = top;
+    else
+        for (int k = 0; k < W; ++k) least = greater(least, T(top[k]));
+    for (; i < n; ++i) least = greater(least, term(Single<T>{}, i));
+    return least;
 }
 
 }  // namespace dcra

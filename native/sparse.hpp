@@ -29,22 +29,27 @@ DCRA_INLINE T scattered_sum(const Sparse<T>& A, int64_t first, int64_t last, con
     return total;
 }
 
+// Losses beside the common ones stay out of line, as in dense.hpp.
 template <class T>
-DCRA_INLINE T segment_grad(const Term<T>& t, const Sparse<T>& A, int64_t first, int64_t last, const T* z,
-                           const T* w) {
+DCRA_APART T rare_grad(const Term<T>& t, const Sparse<T>& A, int64_t first, int64_t last, const T* z, const T* w) {
     const T slope = t.slope, k = t.k, e = t.e, lo = t.lo, hi = t.hi;
     if (t.kind == LOGISTIC)
         return scattered_sum(A, first, last, z, w, [=](T u, T a) { return a * logistic_grad(u, k, e); });
-    if (t.kind == CAPPED) {
-        const T edge = capped_edge(slope, k, hi);
-        return scattered_sum(A, first, last, z, w, [=](T u, T a) { return a * capped_grad(u, slope, edge, lo, hi); });
-    }
+    const T edge = capped_edge(slope, k, hi);
+    return scattered_sum(A, first, last, z, w, [=](T u, T a) { return a * capped_grad(u, slope, edge, lo, hi); });
+}
+
+template <class T>
+DCRA_INLINE T segment_grad(const Term<T>& t, const Sparse<T>& A, int64_t first, int64_t last, const T* z,
+                           const T* w) {
+    const T slope = t.slope, e = t.e, lo = t.lo, hi = t.hi;
+    if (t.kind != TABLE) return rare_grad(t, A, first, last, z, w);
     return scattered_sum(A, first, last, z, w, [=](T u, T a) { return a * table_grad(u, slope, e, lo, hi); });
 }
 
 template <class T>
-DCRA_INLINE T segment_change(const Term<T>& t, const Sparse<T>& A, int64_t first, int64_t last, T dx, const T* z,
-                             const T* w) {
+DCRA_APART T rare_change(const Term<T>& t, const Sparse<T>& A, int64_t first, int64_t last, T dx, const T* z,
+                         const T* w) {
     const T k = t.k, e = t.e, lo = t.lo, hi = t.hi;
     if (t.kind == LOGISTIC)
         return scattered_sum(A, first, last, z, w, [=](T u, T a) {
@@ -53,13 +58,19 @@ DCRA_INLINE T segment_change(const Term<T>& t, const Sparse<T>& A, int64_t first
     if (t.kind == CAPPED)
         return scattered_sum(A, first, last, z, w,
                              [=](T u, T a) { return capped_value(u + dx * a, k, hi) - capped_value(u, k, hi); });
-    if (k == 0)
-        return scattered_sum(A, first, last, z, w, [=](T u, T a) {
-            return sharp_value(u + dx * a, e, lo, hi) - sharp_value(u, e, lo, hi);
-        });
     const T half_k = T(0.5) * k, slope = T(1) / k;
     return scattered_sum(A, first, last, z, w, [=](T u, T a) {
         return curved_value(u + dx * a, half_k, slope, e, lo, hi) - curved_value(u, half_k, slope, e, lo, hi);
+    });
+}
+
+template <class T>
+DCRA_INLINE T segment_change(const Term<T>& t, const Sparse<T>& A, int64_t first, int64_t last, T dx, const T* z,
+                             const T* w) {
+    const T e = t.e, lo = t.lo, hi = t.hi;
+    if (t.kind != TABLE || t.k != 0) return rare_change(t, A, first, last, dx, z, w);
+    return scattered_sum(A, first, last, z, w, [=](T u, T a) {
+        return sharp_value(u + dx * a, e, lo, hi) - sharp_value(u, e, lo, hi);
     });
 }
 

@@ -57,4 +57,13 @@ struct Memory {
     int64_t n;
 };
 
+// What a tabu search knows: the best point, from which move on each spin may flip again, and the moves made.
+template <class T> struct TabuMemory {
+    T* best;
+    int64_t* until;
+    int64_t* clock;
+    uint64_t* rng;
+    int64_t n;
+};
+
 }  // namespace dcra

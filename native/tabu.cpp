@@ -28,12 +28,8 @@ DCRA_INLINE int64_t best_move(const double* score, const double* rises, const in
     const auto look = [&] {
         if (rises[j] < rise && (until[j] <= now || rises[j] < room)) best = j, rise = rises[j];
     };
-    for (constexpr int AT_ONCE = 16; j + AT_ONCE <= n;) {
-        if (!any_below<double, AT_ONCE>(rises + j, rise)) j += AT_ONCE;
-        else
-            for (const int64_t end = j + AT_ONCE; j < end; ++j) look();
-    }
-    for (; j < n; ++j) look();
+    const auto lower = [&](auto lane, int64_t i) { return lane.load(rises + i) < splat<decltype(lane.load(rises))>(rise); };
+    for (; (j = find<double>(j, n, lower)) < n; ++j) look();
     return best;
 }
 

@@ -12,7 +12,7 @@ A loop is declared by a table, one line per argument in the order of the C++ fun
     ''', returns=int)
 
 dtype         a NumPy name, or `real`: that of the first structure or, without one, of the first `real` array;
-              `real2` is that of the second store
+              `real2` is that of the second store; `index` is int32 or int64, chosen as `real` is
 (shape)       numbers, names, or a name plus a number, as in (n+1, 5); a name has one value in a call
 rw            the loop writes to it: the array must be writable; others may be read-only
 maybe         the array may have size 0 instead
@@ -23,7 +23,8 @@ int, uint64, float
 
 C++ gets the arguments in this order, arrays as pointers (null when empty) and structures by reference; then
 the sizes that no structure knows, as int64_t in the order of their first appearance. The symbol is
-FILE_FUNCTION_VARIANT; the variant names the stores (dense32, sparse64), or else the `real` type (real32).
+FILE_FUNCTION_VARIANT; the variant names the stores (dense32, sparse64), or else the `real` or `index` type
+(real32, index64).
 """
 
 from __future__ import annotations
@@ -39,7 +40,11 @@ from .library import entry, library
 from .quick import Writer, quick
 
 BITS = {np.dtype(np.float32): "32", np.dtype(np.float64): "64"}
-SOUND, WRITABLE = 0x101, 0x400  # as in `ndarray.flags.num`: contiguous and aligned; writable
+INDEX_BITS = {np.dtype(np.int32): "32", np.dtype(np.int64): "64"}
+FREE = {"real": BITS, "real2": BITS, "index": INDEX_BITS}
+"""What a call may choose: names of dtypes, and the dtypes they may stand for."""
+
+SOUND = 0x101  # as in `ndarray.flags.num`: contiguous and aligned
 
 
 class Known:
@@ -75,9 +80,9 @@ class Array:
 
     def __init__(self, name: str, dtype: str, shape: str, marks: list[str]) -> None:
         self.name, self.maybe = name, "maybe" in marks
-        self.real = dtype if dtype.startswith("real") else ""
+        self.real = dtype if dtype in FREE else ""
         self.dtype = None if self.real else np.dtype(dtype)
-        self.flags = SOUND | WRITABLE if "rw" in marks else SOUND
+        self.written = "rw" in marks
         self.sizes = [_size(text) for text in shape.split(",")]
 
     def take(self, value: Any, known: Known) -> int | None:
@@ -103,16 +108,17 @@ class Array:
         flags = value.flags
         if flags.num & SOUND != SOUND:
             raise ValueError(f"`{self.name}` must be C-contiguous; np.ascontiguousarray makes it so")
-        if self.flags & WRITABLE and not flags.writeable:
+        if self.written and not flags.writeable:
             raise ValueError(f"`{self.name}` must be writable, for it is changed; got a read-only array")
 
     def _check_dtype(self, dtype: np.dtype[Any], known: Known) -> None:
-        if self.real and self.real not in known.dtypes and dtype in BITS:
+        if self.real and self.real not in known.dtypes and dtype in FREE[self.real]:
             known.dtypes[self.real] = dtype
-            known.variant = known.variant or f"real{BITS[dtype]}"
+            known.variant = known.variant or f"{self.real}{FREE[self.real][dtype]}"
         wanted = self.dtype or known.dtypes.get(self.real)
-        if dtype != wanted:
-            raise TypeError(f"`{self.name}` must be of dtype {wanted or 'float32 or float64'}; got {dtype}")
+        if wanted is None or dtype != wanted:  # None alone would be equal to float64
+            either = wanted or " or ".join(map(str, FREE[self.real]))
+            raise TypeError(f"`{self.name}` must be of dtype {either}; got {dtype}")
 
     def _check_shape(self, shape: tuple[int, ...], known: Known) -> None:
         if len(shape) != len(self.sizes):
@@ -142,7 +148,7 @@ class Packed(NamedTuple):
     """A structure as C sees it, and what it says about the arguments beside it."""
 
     value: ctypes.Structure
-    pointer: Any
+    pointer: int
     variant: str
     dtype: np.dtype[Any] | None
     sizes: dict[str, int]
@@ -171,14 +177,20 @@ class Struct:
         return type(self), tuple(self)
 
 
+def check_places(name: str, places: np.ndarray[Any, Any], size: int) -> None:
+    """Raise a ValueError unless all are in 0..size."""
+    if places.size and not (places.min() >= 0 and places.max() < size):
+        raise ValueError(f"`{name}` must be at least 0 and below {size}; got {places.min()}..{places.max()}")
+
+
 def _pack(struct: Any) -> Packed:
     known = Known()
     values = [part.inside(value, known) for value, part in zip(struct, _layout(type(struct)), strict=True)]
     kinds = [type(value) if isinstance(value, ctypes.Structure) else ctypes.c_void_p for value in values]
     value = _structure(type(struct), tuple(kinds), len(known.own))(*values, *known.own)
-    dtype = known.dtypes.get("real")
+    dtype = known.dtypes.get("real", known.dtypes.get("index"))
     variant = struct.variant + BITS[dtype] if struct.variant and dtype else known.variant
-    return Packed(value, ctypes.byref(value), variant, dtype, known.sizes)
+    return Packed(value, ctypes.addressof(value), variant, dtype, known.sizes)
 
 
 @cache
@@ -298,5 +310,9 @@ class Loop:
     def _find(self, known: Known) -> Any:
         types = [argument.ctype for argument in self.arguments] + [ctypes.c_int64] * len(known.own)
         symbol = "_".join(filter(None, [*self.name.split("."), known.variant]))
-        found = self.entries[known.variant] = entry(library(), symbol, self.returns, *types)
+        try:
+            found = entry(library(), symbol, self.returns, *types)
+        except ValueError:
+            raise TypeError(f"{self.name} is not made for {known.variant}") from None
+        self.entries[known.variant] = found
         return found

@@ -1,4 +1,4 @@
-"""The arrays that the loops over clauses see."""
+"""The arrays that the loops over clauses see, and their layout in C. Building them is plain NumPy."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .face import Struct, check_places
+
 Array = NDArray[Any]
 
 
-class Formula(NamedTuple):
-    """Clauses by literals, and variables by clauses.
-
-    ptr (m+1,) int64, lit : literals 2 v + negated of each clause
-    occ_ptr (n+1,) int64, occ : entries 2 c + negated of each variable
-    cost : (m,) float64, what a false soft clause costs; 0 for hard ones
-    hard : (m,) uint8
-    """
-
+class _Formula(NamedTuple):
     ptr: Array
     lit: Array
     occ_ptr: Array
@@ -27,15 +21,34 @@ class Formula(NamedTuple):
     hard: Array
 
 
-class Walk(NamedTuple):
-    """A point and what is known about its flips.
+class Formula(_Formula, Struct):
+    """Clauses by literals, and variables by clauses.
 
-    x (n,) uint8, truths and critical (m,): true literals, and the exclusive or of their variables
-    weight (m,), change (n,): the weights searched on, and what a flip adds to the weight of false clauses
-    total (2,): false hard clauses, cost of the false soft ones
-    broken, place (m,): the false hard clauses, and the place of each in that list
+    ptr (m+1,) int64, lit : literals 2 v + negated of each clause
+    occ_ptr (n+1,) int64, occ : entries 2 c + negated of each variable
+    cost : (m,) float64, what a false soft clause costs; 0 for hard ones
+    hard : (m,) uint8
     """
 
+    layout = """
+        ptr      int64 (m+1)
+        lit      index (literals)
+        occ_ptr  int64 (n+1)
+        occ      index (literals)
+        cost     float64 (m)
+        hard     uint8 (m)
+    """
+
+    def verify(self) -> None:
+        m, n = self.hard.size, self.occ_ptr.size - 1
+        for name, ptr in (("ptr", self.ptr), ("occ_ptr", self.occ_ptr)):
+            if ptr[0] != 0 or ptr[-1] != self.lit.size or np.any(ptr[1:] < ptr[:-1]):
+                raise ValueError(f"`{name}` must rise from 0 to {self.lit.size}, the literals stored")
+        for name, entries, size in (("lit", self.lit, n), ("occ", self.occ, m)):
+            check_places(name, entries, 2 * size)
+
+
+class _Walk(NamedTuple):
     x: Array
     truths: Array
     critical: Array
@@ -44,6 +57,27 @@ class Walk(NamedTuple):
     total: Array
     broken: Array
     place: Array
+
+
+class Walk(_Walk, Struct):
+    """A point and what is known about its flips.
+
+    x (n,) uint8, truths and critical (m,): true literals, and the exclusive or of their variables
+    weight (m,), change (n,): the weights searched on, and what a flip adds to the weight of false clauses
+    total (2,): false hard clauses, cost of the false soft ones
+    broken, place (m,): the false hard clauses, and the place of each in that list
+    """
+
+    layout = """
+        x         uint8 (n) rw
+        truths    int32 (m) rw
+        critical  int32 (m) rw
+        weight    float64 (m)
+        change    float64 (n) rw
+        total     float64 (2) rw
+        broken    int32 (m) rw
+        place     int32 (m) rw
+    """
 
 
 def formula(ptr: Array, literals: Array, n: int, cost: Array, hard: Array) -> Formula:

@@ -1,8 +1,8 @@
 """The checks of a loop's table as one Python function, for calls where nothing is unusual.
 
 `face.Loop` checks its first call argument by argument, and from then on runs what is written here: the same
-conditions in one expression, about half a microsecond per array. Whatever does not meet them (read-only where
-that is allowed, empty, or wrong) goes back to the patient checks, which know how to complain.
+conditions in one expression, about half a microsecond per array. Whatever does not meet them (empty or wrong)
+goes back to the patient checks, which know how to complain.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ class Writer:
             "ArgumentError": ctypes.ArgumentError,
             "VARIANTS": VARIANTS,
             "fits": fits,
-            "byref": ctypes.byref,
+            "address": ctypes.addressof,
             "at": ctypes.c_char.from_buffer,  # refuses what is read-only, empty or not contiguous
+            "reading": reading,
         }
 
     def bind(self, name: str, what: str) -> None:
@@ -89,7 +90,7 @@ class Writer:
             if name not in self.bound:
                 self.own.append(name)
             self.bind(name, f"{size} - {more}" if more else size)
-        self.passed.append(f"byref(at({a}))")
+        self.passed.append(f"address(at({a}))" if argument.written else f"reading({a})")
 
     def structure(self, argument: Structure, value: Any) -> None:
         s = argument.name
@@ -116,6 +117,17 @@ class Writer:
             self.conditions.append(f"type({s}).__name__ == {argument.of!r}")
             for name in value.packed.sizes:
                 self.bind(name, f"{packed}.sizes['{name}']")
+
+
+def reading(array: Any) -> int:
+    """The address of an array that may be read-only."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except TypeError:
+        flags = array.flags
+        if flags.writeable or not (flags.c_contiguous and flags.aligned and array.size):
+            raise
+        return int(array.__array_interface__["data"][0])
 
 
 def fits(store: Any, n: int, r: int) -> bool:

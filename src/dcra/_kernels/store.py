@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .face import Struct
+from .face import Struct, check_places
 
 TABLE, LOGISTIC, CAPPED = 0, 1, 2
 
@@ -63,6 +63,18 @@ def memory(n: int) -> Memory:
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
     )
+
+
+class _TabuMemory(NamedTuple):
+    best: Array
+    until: Array
+    clock: Array
+    rng: Array
+
+
+def tabu_memory(best: Array, rng: Array) -> TabuMemory:
+    """A memory without moves; `best` is where the best point goes, `rng` a random state."""
+    return TabuMemory(best, np.zeros(best.size, np.int64), np.zeros(1, np.int64), rng)
 
 
 class _Counts(NamedTuple):
@@ -264,6 +276,21 @@ class Memory(_Memory, Struct):
     """
 
 
+class TabuMemory(_TabuMemory, Struct):
+    """What a tabu search over spins knows.
+
+    best (n,): the best point;  until (n,): first move at which a spin may flip again;  clock (1,): moves made
+    so far;  rng (4,): random state
+    """
+
+    layout = """
+        best   real (n) rw
+        until  int64 (n) rw
+        clock  int64 (1) rw
+        rng    uint64 (4) rw
+    """
+
+
 class Counts(_Counts, Struct):
     """Groups of variables of which between least[g] and most[g] are up; each variable is in one group.
 
@@ -280,3 +307,13 @@ class Counts(_Counts, Struct):
         least    int64 (groups)
         most     int64 (groups)
     """
+
+    def verify(self) -> None:
+        n, start = self.group.size, self.start
+        if start[0] != 0 or start[-1] != n or np.any(start[1:] < start[:-1]):
+            raise ValueError(f"`start` must rise from 0 to {n}, the number of variables")
+        check_places("group", self.group, self.ups.size)
+        check_places("place", self.place, n)
+        check_places("members", self.members, n)
+        if np.any((self.ups < 0) | (self.ups > np.diff(start))):
+            raise ValueError("`ups` must be between 0 and the size of each group")

@@ -37,7 +37,7 @@ class Couplings(NamedTuple):
 
     def fields(self, s: Host) -> Host:
         """g at spins s (n,)."""
-        from dcra._kernels.ising import fields
+        from dcra._kernels.quadratic import fields
 
         g = np.empty(s.size, self.dtype)
         fields(self.C, self.field, s.astype(self.dtype), g)

@@ -43,7 +43,7 @@ class QuadraticSweepState(InTurn):
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
 
     def search(self, work: int) -> bool:
-        from dcra._kernels.ising_sweep import sweep
+        from dcra._kernels.quadratic_sweep import sweep
 
         total = self.engine.sweeps
         last = min(total, self.sweep + max(1, work // (2 * self.compiled.work_per_pass)))

@@ -1,6 +1,6 @@
 """Local searches where there are couplings: flips evaluated in O(1) and made in O(degree) by local fields.
 
-Pure quadratics use the loops of `_kernels.ising`; with losses beside, those of the same names in
+Pure quadratics use the loops of `_kernels.quadratic`; with losses beside, those of the same names in
 `_kernels.mixed`, which keep the residual too.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcra._array import Host
-from dcra._kernels.store import Dense
+from dcra._kernels.store import Dense, tabu_memory
 from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import Couplings, thresholds
 from dcra.compiled.units import units_at
@@ -59,10 +59,10 @@ class QuadraticState(PolishState):
     """Compiled local search with a quadratic part; s, g and score belong to the current start."""
 
     def __init__(self, compiled: Compiled, starts: Starts) -> None:
-        from dcra._kernels import ising, mixed
+        from dcra._kernels import mixed, quadratic
 
         self.couplings = compiled.couplings
-        self.kernels: Any = mixed if compiled.pieces else ising
+        self.kernels: Any = mixed if compiled.pieces else quadratic
         self.tables = compiled.tables(np.float64) if compiled.pieces else None
         self.dtype = np.dtype(np.float64) if compiled.pieces else self.couplings.dtype
         self.score = np.zeros(3)
@@ -87,7 +87,7 @@ class QuadraticState(PolishState):
         self.g = couplings.fields(self.s).astype(self.dtype, copy=False)
         if self.tables is None:
             self.score[:2] = couplings.value(self.s, self.g)
-            self.arrays: tuple[Any, ...] = (couplings.C, self.s, self.g, self.score)
+            self.arrays: tuple[Any, ...] = (couplings.C, self.s, self.g, self.score[:2])
         else:
             self._measure_losses()
         self._work += 1.0 * self.compiled.work_per_pass
@@ -183,14 +183,12 @@ class QuadraticTabuState(QuadraticState):
         super().__init__(compiled, starts)
 
     def prepare(self) -> None:
-        self.until = np.zeros(self.compiled.n, np.int64)
-        self.clock = np.zeros(1, np.int64)
+        self.memory = tabu_memory(self.best, self.rng)
 
     def search(self, work: int) -> bool:
         move_work = self.compiled.n + self.compiled.work_per_pass // self.compiled.n
-        count = int(min(self.moves - self.clock[0], max(1, work // move_work)))
+        count = int(min(self.moves - self.memory.clock[0], max(1, work // move_work)))
         spread = max(1, 1 + self.tenure // 3)
-        memory = (self.best, self.until, self.clock, self.rng)
-        self._work += self.kernels.tabu(*self.arrays, *memory, count, self.tenure, spread)
+        self._work += self.kernels.tabu(*self.arrays, self.memory, count, self.tenure, spread)
         self._steps += count
-        return bool(self.clock[0] >= self.moves)
+        return bool(self.memory.clock[0] >= self.moves)

@@ -1,15 +1,18 @@
-"""Local-field loops: what they keep stays true, and the plain loops say the same."""
+"""Local-field loops: what they keep stays true, and plain ones say the same."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from dcra._kernels import crossover, ising, ising_sweep, mixed, mixing, swaps
+from dcra._kernels import crossover, mixed, mixing, quadratic, quadratic_sweep, swaps
 from dcra._kernels.seed import state
+from dcra._kernels.store import TabuMemory
 from dcra.compiled.form import compile_problem
 from dcra.compiled.quadratic import thresholds
 from dcra.model.problem import Problem
 from dcra.model.term import Term
+
+from . import plain
 
 N = 30
 
@@ -35,11 +38,9 @@ def is_consistent(compiled, s, g, score):
     assert score[0] == pytest.approx(couplings.value(s, g))
 
 
-@pytest.mark.parametrize("jitted", [True, False])
-def test_descent_ends_where_no_flip_improves(compiled, jitted):
-    descend = ising.descend if jitted else ising.descend.py_func
+def test_descent_ends_where_no_flip_improves(compiled):
     s, g, score = start(compiled)
-    descend(compiled.couplings.C, s, g, score, np.arange(N), np.zeros(2, np.int64), 0.0, 10_000)
+    quadratic.descend(compiled.couplings.C, s, g, score, np.arange(N), np.zeros(2, np.int64), 0.0, 10_000)
     is_consistent(compiled, s, g, score)
     assert np.all(s * g <= 0)
 
@@ -48,7 +49,7 @@ def test_pairs_improve_what_flips_cannot(compiled):
     s, g, score = start(compiled)
     C, cursor = compiled.couplings.C, np.zeros(2, np.int64)
     before = score[0]
-    ising.descend_pairs(C, s, g, score, cursor, 0.0, 10_000)
+    quadratic.descend_pairs(C, s, g, score, cursor, 0.0, 10_000)
     is_consistent(compiled, s, g, score)
     assert score[0] < before
     assert cursor[1] >= N
@@ -56,12 +57,12 @@ def test_pairs_improve_what_flips_cannot(compiled):
 
 def twins(kernel, *arguments):
     """Run a kernel compiled and plain on copies; both outcomes."""
-    outcomes = []
-    for run in (kernel, kernel.py_func):
-        copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-        run(*copies)
-        outcomes.append(copies)
-    return outcomes
+    copies, others = ([a.copy() if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
+    kernel(*copies)
+    first, *rest = others
+    store = plain.matrix(first, N) if hasattr(first, "variant") else first
+    getattr(plain, kernel.__name__)(store, *rest)
+    return copies, others
 
 
 def same(first, second):
@@ -75,7 +76,7 @@ def test_annealing_keeps_fields_and_its_best_point(compiled):
     best, C = s.copy(), compiled.couplings.C
     ladder = np.linspace(8, 0.5, 60).astype(s.dtype)
     arguments = (C, s, g, score, best, state(1), ladder, thresholds(s.dtype))
-    one, two = twins(ising.anneal, *arguments)
+    one, two = twins(quadratic.anneal, *arguments)
     same(one[1:], two[1:])
     is_consistent(compiled, *one[1:4])
     kept = one[4]
@@ -83,10 +84,14 @@ def test_annealing_keeps_fields_and_its_best_point(compiled):
     assert one[3][1] < score[0]
 
 
+def tabu(C, s, g, score, best, until, clock, rng, *numbers):
+    quadratic.tabu(C, s, g, score, TabuMemory(best, until, clock, rng), *numbers)
+
+
 def test_tabu_keeps_fields_and_its_best_point(compiled):
     s, g, score = start(compiled)
     memory = (s.copy(), np.zeros(N, np.int64), np.zeros(1, np.int64), state(1))
-    one, two = twins(ising.tabu, compiled.couplings.C, s, g, score, *memory, 200, 5, 3)
+    one, two = twins(tabu, compiled.couplings.C, s, g, score, *memory, 200, 5, 3)
     same(one[1:], two[1:])
     is_consistent(compiled, *one[1:4])
     kept = one[4]
@@ -98,7 +103,7 @@ def test_sweeps_end_at_corners(compiled):
     x = np.random.default_rng(0).uniform(-0.1, 0.1, N).astype(couplings.dtype)
     g = couplings.fields(x)
     low, _ = compiled.quadratic.extremes
-    ising_sweep.sweep(couplings.C, x, g, np.arange(N), state(0), np.full(1, 0.1), -low, 0, 200, 200)
+    quadratic_sweep.sweep(couplings.C, x, g, np.arange(N), state(0), np.full(1, 0.1), -low, 0, 200, 200)
     assert np.mean(np.abs(x)) > 0.95
     np.testing.assert_allclose(g, couplings.fields(x), atol=1e-3)
 
@@ -148,7 +153,7 @@ def test_losses_and_couplings_together(blend, search):
         "descend": (np.arange(N), cursor, 0.0, 5000),
         "descend_pairs": (cursor, 0.0, 500),
         "anneal": (best, state(0), np.linspace(5, 0.5, 50), thresholds(np.dtype(np.float64))),
-        "tabu": (best, until, clock, state(0), 100, 5, 2),
+        "tabu": (TabuMemory(best, until, clock, state(0)), 100, 5, 2),
     }[search]
     getattr(mixed, search)(tables.model, couplings.C, s, z, g, score, *rest)
     np.testing.assert_allclose(z, blend.residual(s), atol=1e-9)
