@@ -98,7 +98,7 @@ def test_what_it_is_for():
     large, small = drawn(15, 100, 0), drawn(4, 100, 0)
     huge = dcra.Problem([dcra.Term("l1", 1e8 * large.terms[0].operator.A, 0.0)], domain="binary")
     for problem, fits in ((large, True), (small, False), (huge, False)):
-        assert suitable(compile_problem(problem), equations_of(problem), 60.0) is fits
+        assert suitable(compile_problem(problem), equations_of(problem)) is fits
 
 
 def test_free_variables_are_those_that_span_least():
