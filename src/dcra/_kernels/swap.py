@@ -40,21 +40,21 @@ def _propose(model, x, z, score, best_x, rng, counts, j, temperature, tries):
     """Flip j alone, or with a partner, if that is accepted; one loop for both is quicker to compile."""
     size, base = length(model.A, j), score[0]
     linear = 2.0 * model.c[j] * x[j]
-    lo, hi = _partners(counts, x, j)
+    lo, hi = partners(counts, x, j)
     last = min(np.int64(tries), hi - lo)
     for t in range(last + 1):
         i = j if t == 0 else counts.members[lo + below(rng, hi - lo)]
         loss = trial(model.A, i, -(x[i] + x[i]), z, model.rows, base)
         rise = loss - score[0] - linear - (0.0 if t == 0 else 2.0 * model.c[i] * x[i])
-        if (t > 0 or _may_change(counts, x, j)) and _accepted(rise, temperature, rng):
+        if (t > 0 or may_change(counts, x, j)) and _accepted(rise, temperature, rng):
             if rise > 0 and score[0] + score[1] < score[2]:
                 keep(x, best_x, score)
             if t > 0:
                 score[1] -= linear
                 x[j] = -x[j]
-                _moved(counts, x, j)
+                moved(counts, x, j)
             commit(model, x, z, score, i, loss)
-            _moved(counts, x, i)
+            moved(counts, x, i)
             return (t + 3) * size
         if t == 0 and last > 0:
             base = loss
@@ -70,7 +70,7 @@ def _accepted(rise, temperature, rng):
 
 
 @inline
-def _may_change(counts, x, j):
+def may_change(counts, x, j):
     """Whether x_j may flip alone."""
     g = counts.group[j]
     if x[j] > 0:
@@ -79,7 +79,7 @@ def _may_change(counts, x, j):
 
 
 @inline
-def _partners(counts, x, j):
+def partners(counts, x, j):
     """Where in `members` those of j's group stand that have the other sign."""
     g = counts.group[j]
     edge = counts.start[g] + counts.ups[g]
@@ -89,7 +89,7 @@ def _partners(counts, x, j):
 
 
 @inline
-def _moved(counts, x, j):
+def moved(counts, x, j):
     """Note that x_j has just flipped: the members that are up stand first in their group."""
     g = counts.group[j]
     if x[j] > 0:
