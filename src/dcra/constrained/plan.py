@@ -14,16 +14,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import Host, from_numpy, to_numpy
+from dcra._array import Host
 from dcra.auto.descents import Portfolio, search_plan
 from dcra.auto.equations import meet_beside
 from dcra.baselines.random import RandomSigns
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.constrained.branch_and_bound import Branch, BranchState, is_linear, nearest_feasible
+from dcra.constrained.counted import CountedAnnealing, is_counted
 from dcra.constrained.enumeration import EnumerateFeasible, on_host
 from dcra.constrained.penalties import Penalties
-from dcra.constrained.repair import Repair
+from dcra.constrained.repair import Repair, rises
 from dcra.constrained.swap import TRIES, Swap
 from dcra.engines.base import Engine, Starts, State
 from dcra.model.constraints import Constraints
@@ -101,16 +102,22 @@ class ConstrainedSearch(Search):
 def constrained_plan(
     search: ConstrainedSearch, label: str, make_plan: Callable[[Compiled, float | None], Plan]
 ) -> Plan:
-    """A plan for the penalised problem, or all points where they are few."""
+    """All points where they are few, runs within counts where there is nothing else, or penalties."""
     seconds = None if search.limits.time_limit is None else search.seconds_left
     compiled = search.relaxation
     if label == "enumerate" or (label == "auto" and countable(compiled, seconds)):
         return Exhaust(EnumerateFeasible())
     if label in AS_THEY_ARE:
         return make_plan(search.compiled, seconds)
-    make = search_plan if label == "auto" else make_plan
-    plan = ConstrainedPlan(search, make(compiled, seconds), branch=label == "auto")
-    return meet_beside(search.compiled, seconds, plan) if label == "auto" else plan
+    if label != "auto":
+        return ConstrainedPlan(search, make_plan(compiled, seconds), branch=False)
+    return meet_beside(search.compiled, seconds, _general_plan(search, seconds))
+
+
+def _general_plan(search: ConstrainedSearch, seconds: float | None) -> Plan:
+    if is_counted(search.compiled):
+        return CountedAnnealing(search.compiled)
+    return ConstrainedPlan(search, search_plan(search.relaxation, seconds), branch=True)
 
 
 def countable(compiled: Compiled, seconds: float | None) -> bool:
@@ -277,12 +284,3 @@ class FeasibleState(State):
     def candidates(self) -> Host:
         parts = [self.first.candidates() if self.repaired is None else self.repaired]
         return np.concatenate([*parts, *([self.swaps.candidates()] if self.swaps else [])])
-
-
-def rises(compiled: Compiled, spins: Host) -> Host:
-    """About what each flip adds to the penalised objective, from its gradient."""
-    s = from_numpy(spins, compiled.like)
-    z = compiled.residual(s)
-    size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
-    slopes = to_numpy(compiled.pull(compiled.slopes(z, 0.1 * size or 1.0)))
-    return np.asarray(-2.0 * spins * slopes, np.float64)

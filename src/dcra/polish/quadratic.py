@@ -172,7 +172,7 @@ class FieldAnnealState(FieldFlipState):
             return super().search(work)
         count = int(min(self.engine.passes - self.passed, max(1.0, work / self.pace)))
         ladder = self.temperatures[self.passed : self.passed + count]
-        done = self.kernels.anneal(*self.point, self.best, self.rng, ladder, self.thresholds)
+        done = self.anneal(ladder)
         self.pace = max(1.0, 0.5 * (self.pace + done / count))
         self._work += done
         self._steps += count
@@ -180,6 +180,11 @@ class FieldAnnealState(FieldFlipState):
         if self.passed == self.engine.passes:
             self.place(self.best)
         return False
+
+    def anneal(self, ladder: Host) -> int:
+        """One pass at each temperature; the work done."""
+        done: int = self.kernels.anneal(*self.point, self.best, self.rng, ladder, self.thresholds)
+        return done
 
 
 class FieldTabuState(FieldState):
