@@ -82,9 +82,14 @@ PROBLEMS = {
     ),
     "constraints": (lambda: l1(gaussian(20, 50), constraints=dcra.exactly(9)), None, ("constrained",)),
     "quadratic, constraints": (
-        lambda: Problem(quadratic=gaussian(50, 50), constraints=dcra.exactly(9)),
+        lambda: Problem(quadratic=gaussian(50, 50), constraints=LinearConstraint(gaussian(1, 50), ub=3)),
         None,
         ("constrained",),
+    ),
+    "quadratic, counts": (
+        lambda: Problem(quadratic=gaussian(50, 50), constraints=dcra.exactly(9)),
+        None,
+        ("counted",),
     ),
     "constraints, tiny": (
         lambda: l1(gaussian(20, 9), constraints=dcra.exactly(4)),
@@ -143,7 +148,8 @@ def test_every_row_is_chosen_by_some_problem():
 
 
 def test_penalised_problems_are_decided_by_the_same_table():
-    search = search_for(Problem(quadratic=gaussian(50, 50), constraints=dcra.exactly(9)))
+    rows = LinearConstraint(gaussian(1, 50), ub=3)
+    search = search_for(Problem(quadratic=gaussian(50, 50), constraints=rows))
     assert decide(search, search.relaxation).names == ("annealing",)
     search = search_for(
         ClauseProblem(random_clauses(60, 300, 2, seed=0)).replace(constraints=dcra.exactly(9))

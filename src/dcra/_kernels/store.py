@@ -101,6 +101,25 @@ def counts(x: Array, groups: Sequence[tuple[Array, int, int]]) -> Counts:
     return Counts(group, place, members, start, ups, ends[:, 0].copy(), ends[:, 1].copy())
 
 
+class _Tally(NamedTuple):
+    group: Array
+    ups: Array
+    least: Array
+    most: Array
+    rate: Array
+    charge: Array
+
+
+def tally(x: Array, groups: Sequence[tuple[Array, int, int]], rate: Array) -> Tally:
+    """The tally at x; `rate` has one number for each group, and variables of none are free."""
+    at = counts(x, groups)
+    ups = at.ups[:, None] + np.array([0, -1, 1])
+    excess = ups - np.clip(ups, at.least[:, None], at.most[:, None])
+    rate = np.append(rate, 0.0).astype(x.dtype)
+    charge = rate[:, None] * (excess[:, 1:] ** 2 - excess[:, :1] ** 2).astype(x.dtype)
+    return Tally(at.group, at.ups, at.least, at.most, rate, charge)
+
+
 def column_norms(A: Dense | Sparse, start: Array, weight: Array) -> Array:
     """Weighted squared column norms of each term, (T, n)."""
     n = A.cols.shape[0] if isinstance(A, Dense) else A.ptr.size - 1
@@ -317,3 +336,23 @@ class Counts(_Counts, Struct):
         check_places("members", self.members, n)
         if np.any((self.ups < 0) | (self.ups > np.diff(start))):
             raise ValueError("`ups` must be between 0 and the size of each group")
+
+
+class Tally(_Tally, Struct):
+    """Groups as in `Counts`, whose bounds may be left at a charge: rate[g] e^2 for e too many or too few.
+
+    group (n,): group of a variable;  ups, least, most (g,): how many are up, and should be;  rate (g,);
+    charge (g, 2): what is to be paid when one more of a group goes down, and up
+    """
+
+    layout = """
+        group   int64 (n)
+        ups     int64 (groups) rw
+        least   int64 (groups)
+        most    int64 (groups)
+        rate    real (groups)
+        charge  real (groups, 2) rw
+    """
+
+    def verify(self) -> None:
+        check_places("group", self.group, self.ups.size)

@@ -38,6 +38,12 @@ class Traits:
         return self.compiled.problem.constraints is not None
 
     @property
+    def counted(self) -> bool:
+        """Whether all constraints are counts of disjoint groups."""
+        constraints = self.compiled.problem.constraints
+        return constraints is not None and len(constraints.groups) == len(constraints)
+
+    @property
     def quadratic(self) -> bool:
         return self.compiled.quadratic is not None
 
@@ -107,6 +113,12 @@ TABLE = (
         "there are constraints, and so few points that all can be looked at",
         lambda t: t.constrained and t.countable,
         "dcra.auto.decision:try_all",
+    ),
+    Row(
+        "counted",
+        "there are counts of disjoint groups, and a quadratic part: swaps keep the ones and see the other",
+        lambda t: t.counted and t.quadratic and t.tabulated,
+        "dcra.constrained.counted:anneal_within_counts",
     ),
     Row(
         "constrained",

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcra._array import Host, from_numpy, to_numpy
+from dcra._array import Host
 from dcra.auto.decision import Traits, decide
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.constrained.branch_and_bound import Branch, BranchState, is_linear, nearest_feasible
-from dcra.constrained.repair import Repair
+from dcra.constrained.repair import Repair, rises
 from dcra.constrained.state import ConstrainedSearch
 from dcra.constrained.swap import TRIES, Swap
 from dcra.engines.base import Engine, Starts, State
@@ -201,12 +201,3 @@ class FeasibleState(State):
     def candidates(self) -> Host:
         parts = [self.first.candidates() if self.repaired is None else self.repaired]
         return np.concatenate([*parts, *([self.swaps.candidates()] if self.swaps else [])])
-
-
-def rises(compiled: Compiled, spins: Host) -> Host:
-    """About what each flip adds to the penalised objective, from its gradient."""
-    s = from_numpy(spins, compiled.like)
-    z = compiled.residual(s)
-    size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
-    slopes = to_numpy(compiled.pull(compiled.slopes(z, 0.1 * size or 1.0)))
-    return np.asarray(-2.0 * spins * slopes, np.float64)

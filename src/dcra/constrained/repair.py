@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dcra._array import Host
+from dcra._array import Host, from_numpy, to_numpy
+from dcra.compiled.form import Compiled
 from dcra.model.constraints import Constraints
 
 STEPS = 200
@@ -99,3 +100,14 @@ class Violation:
         np.add.at(self.touching, column, np.repeat(worse, count))
         self.part[entry] = part
         self.excess[rows] = excess
+
+
+def rises(compiled: Compiled, spins: Host) -> Host:
+    """About what each flip adds to the penalised objective, from its gradient."""
+    s = from_numpy(spins, compiled.like)
+    z = compiled.residual(s)
+    size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
+    slopes = compiled.pull(compiled.slopes(z, 0.1 * size or 1.0))
+    if compiled.quadratic is not None:
+        slopes = slopes + 2.0 * compiled.quadratic.apply(s)
+    return np.asarray(-2.0 * spins * to_numpy(slopes), np.float64)

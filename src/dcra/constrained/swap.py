@@ -11,7 +11,7 @@ import numpy as np
 from dcra._kernels.store import counts
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import units_at
-from dcra.engines.base import Engine, Starts
+from dcra.engines.base import Engine, Starts, State
 from dcra.model.constraints import Group
 from dcra.polish.base import PointState
 
@@ -40,10 +40,15 @@ class Swap(Engine):
     hot: float = 0.3
     unit: float | None = None
 
+    cold: ClassVar[float] = 0.0
     name: ClassVar[str] = "swap"
     needs: ClassVar[frozenset[str]] = frozenset({"table"})
 
-    def start(self, compiled: Compiled, starts: Starts) -> SwapState:
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        if compiled.quadratic is not None:
+            from dcra.constrained.quadratic_swap import QuadraticSwapState
+
+            return QuadraticSwapState(self, compiled, starts)
         return SwapState(self, compiled, starts)
 
 

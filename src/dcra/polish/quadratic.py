@@ -166,7 +166,7 @@ class QuadraticAnnealState(QuadraticFlipState):
             return super().search(work)
         count = int(min(self.engine.passes - self.passed, max(1.0, work / self.pass_work)))
         ladder = self.temperatures[self.passed : self.passed + count]
-        done = self.kernels.anneal(*self.arrays, self.best, self.rng, ladder, self.thresholds)
+        done = self.anneal(ladder)
         self.pass_work = max(1.0, 0.5 * (self.pass_work + done / count))
         self._work += done
         self._steps += count
@@ -174,6 +174,11 @@ class QuadraticAnnealState(QuadraticFlipState):
         if self.passed == self.engine.passes:
             self.place(self.best)
         return False
+
+    def anneal(self, ladder: Host) -> int:
+        """One pass at each temperature; the work done."""
+        done: int = self.kernels.anneal(*self.arrays, self.best, self.rng, ladder, self.thresholds)
+        return done
 
 
 class QuadraticTabuState(QuadraticState):

@@ -1,0 +1,65 @@
+"""Method "auto" where constraints are counts of disjoint groups and the objective has couplings.
+
+Annealing runs of growing length as in `auto.annealing`, from random points within the counts and, one in
+three, from the best; what they look at are swaps, or flips that are charged for leaving the counts. No
+penalties are needed, and no repair.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from dcra.auto.annealing import HOT, Annealing
+from dcra.auto.decision import Traits
+from dcra.compiled.form import Compiled
+from dcra.constrained.quadratic_swap import ChargedFlips
+from dcra.constrained.swap import Swap
+from dcra.engines.base import Starts
+from dcra.model.constraints import Group
+from dcra.search.plans import Outcome, Plan, Task
+from dcra.search.state import Search
+
+HOTS = (HOT, 1.5 * HOT, 3.0 * HOT)
+"""First temperatures of runs from random points: where neighbours agree, order sets in at hotter ones."""
+
+ROOM = 20
+"""Variables that must be up, and as many down, in groups where charged flips find more than swaps."""
+
+
+def anneal_within_counts(traits: Traits) -> Plan:
+    return CountedAnnealing(traits.compiled)
+
+
+class CountedAnnealing(Annealing):
+    """Annealing runs within counts; every other one begins as hot as the one that has found most."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        super().__init__(compiled)
+        assert compiled.problem.constraints is not None
+        self.groups = compiled.problem.constraints.groups
+        self.engine = ChargedFlips if not compiled.pieces and all(map(is_roomy, self.groups)) else Swap
+        self.crossing = False  # children would leave the counts
+        self.fresh = 0  # runs from random points
+        self.found = dict.fromkeys(HOTS, inf)  # the best objective of theirs, by first temperature
+
+    def _run(self, search: Search, passes: int, hot: float, starts: Starts) -> Task:
+        if starts.points is None:
+            hot = self._hot()
+        return Task(self.engine(self.groups, passes, hot, self.unit), starts)
+
+    def _hot(self) -> float:
+        self.fresh += 1
+        if self.fresh % 2:
+            return HOTS[self.fresh // 2 % len(HOTS)]
+        return min(self.found, key=self.found.__getitem__)
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        super().learn(search, task, outcome, fun)
+        if task.starts.points is None:
+            assert isinstance(task.engine, Swap)
+            hot = task.engine.hot
+            self.found[hot] = min(self.found[hot], fun)
+
+
+def is_roomy(group: Group) -> bool:
+    return group.least >= ROOM and group.members.size - group.most >= ROOM
