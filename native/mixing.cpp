@@ -48,7 +48,7 @@ DCRA_INLINE double settle(double* v, const double* p, int64_t k, double* multipl
 
 // Visit rows first .. last of V; the sum of what they gained.
 template <class S, class T = typename S::Real>
-double mix(const S& given, const T* field, double* V, double* y, double* pull, int64_t first, int64_t last,
+double mix(const S& given, const double* field, double* V, double* y, double* pull, int64_t first, int64_t last,
            int64_t k) {
     const S C = given;
     const int64_t n = C.n;
@@ -60,10 +60,10 @@ double mix(const S& given, const T* field, double* V, double* y, double* pull, i
                 return Entry<double>{row, double(value)};
             };
             gather_all(length(C, i), neighbour, V, k, pull);
-            const double border = 2.0 * double(field[i]);
+            const double border = 2.0 * field[i];
             for (int64_t c = 0; c < k; ++c) pull[c] += border * V[n * k + c];
         } else {
-            gather_all(n, [&](int64_t j) { return Entry<double>{j, 2.0 * double(field[j])}; }, V, k, pull);
+            gather_all(n, [&](int64_t j) { return Entry<double>{j, 2.0 * field[j]}; }, V, k, pull);
         }
         gained += settle(V + i * k, pull, k, y + i);
     }

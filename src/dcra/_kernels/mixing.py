@@ -1,5 +1,7 @@
 """The SDP relaxation of s'Js + c's by its low-rank factor: every row of V in turn to where it is best."""
 
+import numpy as np
+
 from .face import Loop
 from .store import Array, Dense, Sparse
 
@@ -7,7 +9,7 @@ _mix = Loop(
     "mixing.mix",
     """
     C      store (n, n)
-    field  real (n)
+    field  float64 (n)
     V      float64 (n+1, k) rw
     y      float64 (n+1) rw
     pull   float64 (k) rw
@@ -25,6 +27,7 @@ def mix(C: Dense | Sparse, field: Array, V: Array, y: Array, pull: Array, first:
 
     Parameters
     ----------
+    field : (n,)             of any float type
     V : (n+1, k) float64     unit rows, updated
     y : (n+1,)               |p|, the multipliers of the unit rows: V is stationary when 8 M V = -Diag(y) V
     pull : (k,)              scratch
@@ -34,4 +37,4 @@ def mix(C: Dense | Sparse, field: Array, V: Array, y: Array, pull: Array, first:
     """
     if not (0 <= first and last <= len(V)):
         raise ValueError(f"`first` and `last` must be in 0..{len(V)}; got {first} and {last}")
-    return _mix(C, field, V, y, pull, first, last)
+    return _mix(C, np.asarray(field, np.float64), V, y, pull, first, last)
