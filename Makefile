@@ -9,9 +9,10 @@ SHARED := $(wildcard ../shared/data)
 export DCRA_DATA ?= $(abspath $(SHARED))
 
 # What the compiled loops are made of: an edit there installs, and so builds, again.
+LEVEL := $(if $(filter x86_64,$(shell uname -m)),v2,native)
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint format packages sanitize clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dcra demo
@@ -28,8 +29,29 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The wheel and the source distribution, each installed into an empty environment and tried.
+packages: $(BIN)/python
+	rm -rf dist $(VENV)-wheel $(VENV)-sdist
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install --quiet dist/*.whl
+	cd / && $(abspath $(VENV)-wheel)/bin/python $(CURDIR)/.ci/smoke.py
+	$(PYTHON) -m venv $(VENV)-sdist
+	$(VENV)-sdist/bin/python -m pip install --quiet --config-settings=cmake.define.DCRA_LEVELS=$(LEVEL) dist/*.tar.gz
+	cd / && $(abspath $(VENV)-sdist)/bin/python $(CURDIR)/.ci/smoke.py
+
+# The tests of the loops under address and undefined-behaviour sanitizers.
+sanitize:
+	test -d $(VENV)-sanitize || $(PYTHON) -m venv $(VENV)-sanitize
+	$(VENV)-sanitize/bin/python -m pip install --quiet pytest pytest-timeout hypothesis
+	$(VENV)-sanitize/bin/python -m pip install --quiet --config-settings=cmake.define.DCRA_SANITIZE=ON \
+	  --config-settings=cmake.define.DCRA_LEVELS=$(LEVEL) --config-settings=build-dir=build/sanitize .
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  $(VENV)-sanitize/bin/python -m pytest -p no:cacheprovider tests/kernels
+
 clean:
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-wheel $(VENV)-sdist $(VENV)-sanitize build dist .pytest_cache .mypy_cache .ruff_cache
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
