@@ -6,10 +6,11 @@ import pytest
 import dcra
 from dcra.auto import least_squares
 from dcra.auto.annealing import Annealing
-from dcra.auto.descents import plan_for
+from dcra.auto.decision import decide
 from dcra.compiled.form import compile_problem
 from dcra.model.problem import Problem
 from dcra.model.term import Term
+from dcra.search.state import Limits, Search
 
 
 def problem(rows=50, n=40, domain="binary", seed=0):
@@ -29,7 +30,8 @@ def test_the_values_are_the_same(domain):
 
 
 def test_when_it_is_done():
-    assert isinstance(plan_for(compile_problem(problem()), None), Annealing)
+    search = Search(compile_problem(problem()), Limits(), seed=0, begun=0.0)
+    assert isinstance(decide(search).make_plan(), Annealing)
     few = compile_problem(problem(rows=20))
     assert not least_squares.worthwhile(few, None)
     assert not least_squares.worthwhile(compile_problem(problem()), 1e-9)
