@@ -95,7 +95,7 @@ def problem_of(seed=0, r=30, n=24, loss="l1", **options):
 
 def searched(problem, engine, **limits):
     search = Search(compile_problem(problem), Limits(**limits), seed=0, begun=0.0)
-    return run(search, Repeat(engine), "test")
+    return run(search, Repeat(engine))
 
 
 def outcome(result):
