@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ import dcra
 from dcra.apps import maxsat
 from dcra.apps.maxsat import ClauseProblem, Clauses, Reporter, final_lines, quadratic_form, random_clauses
 from dcra.cli import run
+from dcra.compiled.form import compile_problem
+from dcra.search.specialists import specialist_of
 
 DATA = Path(os.environ.get("DCRA_DATA", "")) / "maxsat"
 
@@ -231,3 +234,38 @@ def test_known_optima_of_the_evaluation():
     for name in names[:6]:
         answer = maxsat.solve(dcra.io.read(DATA / name), starts=16, seed=0)
         assert answer.cost == known[name]["published_opt_unsat"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"constant": -1000.0},
+        {"linear": np.where(np.arange(30) % 2, 2.0, -3.0)},
+        {"quadratic": -np.eye(30)},
+        {"terms": [dcra.Term("l1", np.ones((1, 30)), 4.0)]},
+        {"domain": "spin"},
+    ],
+)
+def test_other_parts_are_left_to_the_general_methods(changes):
+    """What is known about the clauses says nothing about another objective."""
+    problem = ClauseProblem(random_clauses(30, 150, 2, seed=0)).replace(**changes)
+    compiled, specialist = compile_problem(problem, loops=True), specialist_of(problem)
+    assert specialist.plan(compiled, None) is None
+    assert specialist.bound_stage(compiled, 0.0, inf) is None
+
+
+def test_a_bound_on_the_clauses_is_none_on_another_objective():
+    problem = ClauseProblem(random_clauses(30, 150, 2, seed=0))
+    own, shifted = (dcra.solve(p, starts=4, seed=0) for p in (problem, problem.replace(constant=-1000.0)))
+    assert shifted.fun <= own.fun - 1000
+    assert shifted.lower_bound <= own.fun - 1000
+
+
+def test_clauses_under_constraints_are_still_searched_as_clauses():
+    problem = ClauseProblem(random_clauses(30, 150, 2, seed=0))
+    assert problem.charges_its_clauses
+    assert problem.replace(constraints=dcra.exactly(9)).charges_its_clauses
+    charged = dcra.Term("hinge", np.ones((1, 30)), 4.0)
+    assert problem.replace(terms=(*problem.terms, charged)).charges_its_clauses
+    assert not problem.replace(terms=(charged,)).charges_its_clauses
+    assert not problem.replace(domain="spin").charges_its_clauses

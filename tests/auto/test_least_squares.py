@@ -30,7 +30,7 @@ def test_the_values_are_the_same(domain):
 
 
 def test_when_it_is_done():
-    search = Search(compile_problem(problem()), Limits(), 0, 0.0)
+    search = Search(compile_problem(problem()), Limits(), seed=0, begun=0.0)
     assert isinstance(decide(search).make_plan(), Annealing)
     few = compile_problem(problem(rows=20))
     assert not least_squares.worthwhile(few, None)

@@ -17,6 +17,7 @@ from dcra.model.operators import (
     SparseMatrix,
     all_finite,
     as_operator,
+    has_finite_entries,
     norm_bound,
     norm_estimate,
 )
@@ -327,3 +328,128 @@ def test_finite_numbers_whose_sum_is_not(xp):
 def test_errors(A, error, match):
     with pytest.raises(error, match=match):
         as_operator(A)
+
+
+OWN = {
+    "dense": lambda A: DenseMatrix(A),
+    "F": lambda A: DenseMatrix(np.asfortranarray(A)),
+    "csc_array": lambda A: SparseMatrix(sparse.csc_array(A)),
+    "csc_matrix": lambda A: SparseMatrix(sparse.csc_matrix(A)),
+    "products": lambda A: MatrixFree(aslinearoperator(A)),
+    "one product at a time": lambda A: MatrixFree(Products(A)),
+}
+WRITTEN = [name for name in OWN if "product" not in name]
+
+
+def same(got, want, dtype=np.float64):
+    assert isinstance(got, np.ndarray)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", OWN)
+def test_the_matrix_written_out(name, dtype):
+    A = _matrix().astype(dtype)
+    operator = OWN[name](A)
+    same(operator.dense(), A, np.float64 if "product" in name else dtype)
+    home = operator.on_host()
+    assert sparse.issparse(home) == operator.sparse
+    np.testing.assert_array_equal(home @ np.arange(5.0), A @ np.arange(5.0))
+    assert home.shape == operator.shape == (7, 5)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_lies_on_the_host_is_not_copied(name):
+    operator = OWN[name](_matrix())
+    assert operator.on_host() is operator.A
+    assert operator.sparse or operator.dense() is operator.A
+
+
+def test_what_is_written_out_in_any_library(xp):
+    A = _matrix()
+    operator = as_operator(xp.asarray(A, "float32"))
+    for got in (operator.dense(), operator.on_host()):
+        same(got, A, np.float32)
+    same(operator.gram(), A.T @ A, np.float32)
+    same(operator.row_sizes(), np.abs(A).sum(axis=1), np.float32)
+    assert xp.is_ours(operator.stored)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 7])
+def test_products_are_written_out_some_columns_at_a_time(columns, monkeypatch):
+    A = _matrix(5, 7)
+    monkeypatch.setattr(operators, "CHUNK_ENTRIES", 7 * columns)
+    widths = []
+
+    class Watched(Products):
+        def _matmat(self, X):
+            widths.append(X.shape[1])
+            return self.matrix @ X
+
+    same(MatrixFree(Watched(A)).dense(), A)
+    assert sum(widths) == 7
+    assert max(widths) == columns
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_stored_entries(name):
+    A = _matrix()
+    stored = OWN[name](A).stored
+    assert np.sum(np.abs(stored)) == np.sum(np.abs(A))
+    assert stored.size == OWN[name](A).entries
+
+
+def test_products_alone_store_nothing():
+    assert not hasattr(OWN["products"](_matrix()), "stored")
+
+
+@given(r=SMALL, n=SMALL, seed=st.integers(0, 99), name=st.sampled_from(WRITTEN))
+def test_products_of_columns_and_sizes_of_rows(r, n, seed, name):
+    A = np.random.default_rng(seed).integers(-3, 4, (r, n)).astype(float)
+    operator = OWN[name](A)
+    same(operator.gram(), A.T @ A)
+    same(operator.row_sizes(), np.abs(A).sum(axis=1))
+
+
+@given(n=SMALL, seed=st.integers(0, 99), name=st.sampled_from(["products", "one product at a time"]))
+def test_the_symmetric_part_of_products(n, seed, name):
+    A, X = np.random.default_rng(seed).integers(-4, 5, (2, n, n)).astype(float)
+    operator = OWN[name](A).symmetric()
+    assert isinstance(operator, MatrixFree)
+    same(operator.dense(), (A + A.T) / 2)
+    np.testing.assert_array_equal(operator.apply(X), operator.adjoint(X))
+
+
+def test_the_symmetric_part_of_a_pylops_operator():
+    derivative = pylops.FirstDerivative(6)
+    A = MatrixFree(aslinearoperator(derivative)).dense()
+    same(MatrixFree(aslinearoperator(derivative)).symmetric().dense(), (A + A.T) / 2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", OWN)
+def test_entries_that_are_not_finite(name, dtype, bad):
+    A = _matrix().astype(dtype)
+    assert has_finite_entries(OWN[name](A))
+    A[3, 1] = bad
+    with np.errstate(invalid="ignore"):
+        assert not has_finite_entries(OWN[name](A))
+
+
+def test_infinities_that_cancel_are_found(xp):
+    A = np.zeros((3, 4))
+    A[1, :2] = np.inf, -np.inf
+    assert not has_finite_entries(as_operator(xp.asarray(A)))
+    assert not has_finite_entries(as_operator(sparse.csr_array(A)))
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_finite_entries_whose_row_sums_are_not(name):
+    A = np.full((2, 3), 1e308)
+    assert has_finite_entries(OWN[name](A))
+
+
+def test_large_entries_in_small_floats(xp):
+    assert has_finite_entries(as_operator(xp.asarray(np.full((2, 3), 3e38), "float32")))

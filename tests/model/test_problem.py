@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse, special
 from scipy.sparse.linalg import aslinearoperator
 
+import dcra
 from dcra.losses import L1, NAMES, Huber, Quantile
 from dcra.model import operators
 from dcra.model.operators import MatrixFree
-from dcra.model.problem import Problem
+from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
 
 FORMULAS = {
@@ -441,3 +444,103 @@ def test_not_finite_in_any_library(xp):
         Term("l1", xp.asarray(NOT_FINITE), 0)
     with pytest.raises(ValueError, match="`b` must be finite"):
         Term("l1", xp.asarray(EYE), xp.asarray([np.inf, -np.inf]))
+
+
+class Kind(Problem):
+    """A kind of problem with parts of its own, and a constructor unlike that of others."""
+
+    def __init__(self, size):
+        self.size = size
+        super().__init__([Term("l1", np.eye(size), 0.5)], linear=np.arange(size), constant=2.0)
+
+
+def all_points(n, domain):
+    return np.array(list(product(DOMAINS[domain], repeat=n)))
+
+
+def every_part():
+    rng = np.random.default_rng(3)
+    return Problem(
+        [Term("l1", rng.standard_normal((4, 5)), 0.5), Term("huber", rng.standard_normal((3, 5)), 0.0, 2.0)],
+        linear=rng.standard_normal(5),
+        quadratic=rng.standard_normal((5, 5)),
+        constant=1.5,
+        constraints=dcra.exactly(2),
+    )
+
+
+def test_replace_of_nothing_is_the_same_problem():
+    problem = every_part()
+    twin = problem.replace()
+    assert twin is not problem
+    X = all_points(5, "spin")
+    np.testing.assert_array_equal(twin.objective(X), problem.objective(X))
+    np.testing.assert_array_equal(twin.violation(X), problem.violation(X))
+    assert twin.terms == problem.terms  # nothing is copied
+    assert twin.quadratic is problem.quadratic
+    assert twin.linear is problem.linear
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"terms": [Term("squared", np.ones((2, 5)), 1.0)]},
+        {"terms": ()},
+        {"linear": np.ones(5)},
+        {"linear": None},
+        {"quadratic": np.diag(np.arange(5.0))},
+        {"quadratic": None},
+        {"constant": -7.0},
+        {"constraints": ()},
+        {"constraints": [dcra.at_most(3), dcra.exactly(1, [0, 1])]},
+        {"domain": "binary", "constraints": dcra.exactly(2)},
+        {"terms": (), "quadratic": None, "constant": 0.0},
+    ],
+)
+def test_replace_changes_what_is_named_and_nothing_else(changes):
+    problem = every_part()
+    names = ("terms", "linear", "quadratic", "constant", "domain")
+    parts = {name: getattr(problem, name) for name in names} | {"constraints": dcra.exactly(2)} | changes
+    other, fresh = problem.replace(**changes), Problem(**parts)
+    X = all_points(5, fresh.domain)
+    np.testing.assert_array_equal(other.objective(X), fresh.objective(X))
+    np.testing.assert_array_equal(other.violation(X), fresh.violation(X))
+    assert repr(other) == repr(fresh)
+    before = all_points(5, "spin")
+    np.testing.assert_array_equal(problem.objective(before), every_part().objective(before))
+
+
+def test_replace_keeps_the_kind_and_its_own_parts():
+    problem = Kind(4)
+    other = problem.replace(constant=5.0, linear=None)
+    assert type(other) is Kind
+    assert other.size == 4
+    assert other.objective(np.ones(4)) == 5.0 + 4 * 0.5
+    assert problem.objective(np.ones(4)) == 2.0 + 4 * 0.5 + 6
+    assert type(problem.replace(domain="binary").to_spin()) is Kind
+
+
+def test_replace_takes_another_size_where_all_parts_agree():
+    other = Kind(4).replace(terms=[Term("l1", np.eye(6), 0.0)], linear=np.ones(6))
+    assert (other.n, other.n_rows, other.entries) == (6, 6, 36)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "match"),
+    [
+        ({"linear": np.ones(3)}, ValueError, r"`linear` must have shape \(4,\); got \(3,\)"),
+        ({"quadratic": np.eye(3)}, ValueError, r"`quadratic` must have shape \(4, 4\)"),
+        ({"constant": np.inf}, ValueError, "`constant` must be finite"),
+        ({"domain": "ternary"}, ValueError, "`domain` must be one of spin, binary"),
+        ({"terms": [3]}, TypeError, "`terms` must hold dcra.Term objects; got int"),
+        ({"terms": (), "linear": None}, ValueError, "a problem needs `terms`, `linear` or `quadratic`"),
+        ({"constraints": dcra.exactly(9)}, ValueError, "asks for 9 variables"),
+        ({"constraints": [dcra.exactly(1), dcra.exactly(2)]}, ValueError, "contradict each other"),
+        ({"matrix": np.eye(4)}, TypeError, "matrix"),
+    ],
+)
+def test_replace_checks_again(changes, error, match):
+    problem = Kind(4)
+    with pytest.raises(error, match=match):
+        problem.replace(**changes)
+    assert problem.objective(np.ones(4)) == 10.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from dcra.bounds.dual import trivial_bound
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
 from dcra.exact.closest_pairs import Closest, suitable
@@ -88,7 +87,7 @@ class MeetPlan(Plan):
         problem = search.compiled.problem
         if search.compiled.once(quarters_of).equations.required:
             search.bound(search.fun)
-        elif problem.integer_valued and search.fun > trivial_bound(problem):
+        elif problem.integer_valued and search.fun > problem.constant:
             search.bound(1.0 + problem.constant)
 
 
@@ -99,6 +98,8 @@ class PairingPlan(Plan):
         self.count = 0
 
     def next(self, search: Search) -> Task | None:
+        if search.starts_left <= 0:
+            return None
         self.count += 1
         return Task(Closest(), Starts(search.seed, self.count - 1, 1))
 

@@ -56,7 +56,7 @@ class Piece:
         """Largest second derivative of the smoothed piece in z."""
         own = self.argument**2 * self.loss.curvature
         bound = 0.0 if own == 0 else 1 / (delta + 1 / own) if delta > 0 or own < inf else inf
-        return self.heaviest * bound
+        return self.heaviest * bound if self.heaviest > 0 else 0.0
 
     @cached_property
     def heaviest(self) -> float:

@@ -14,7 +14,8 @@ from dcra.losses import CappedL1, Logistic, TableLoss
 from dcra.model.operators import Operator
 
 SAFE_FLOAT32_EXPONENT = 16
-"""float32 entries between 2^-16 and 2^16 are left as they are."""
+"""float32 entries between 2^-16 and 2^16 are left as they are, and in tables, those of float64 too: FAR must
+be far from the slopes and curvatures of all losses."""
 
 LANE = 32
 """Short columns of the tables are padded to a multiple of this."""
@@ -81,10 +82,10 @@ def build_tables(pieces: Pieces, c: Array | None, n: int, dtype: np.dtype[Any], 
 
 
 def _table_scale(operator: Operator, dtype: np.dtype[Any]) -> float:
-    """The power of two that a float32 table is divided by; 1 where A can be used as it lies."""
+    """The power of two that a table is divided by; 1 where A can be used as it lies."""
     exponent = frexp(operator.magnitude or 1.0)[1]
-    as_it_lies = operator.A.dtype == dtype and abs(exponent) <= SAFE_FLOAT32_EXPONENT
-    return 1.0 if dtype == np.float64 or as_it_lies else 2.0**exponent
+    as_it_lies = dtype in (np.float64, operator.A.dtype) and abs(exponent) <= SAFE_FLOAT32_EXPONENT
+    return 1.0 if as_it_lies else 2.0**exponent
 
 
 def _padding(pieces: Pieces, dtype: np.dtype[Any]) -> int:
@@ -147,7 +148,7 @@ def _sparse_store(pieces: Pieces, n: int, scales: list[float], dtype: np.dtype[A
         if blocks
         else sparse.csc_array((0, n))
     )
-    A.sort_indices()
+    A = A if A.has_sorted_indices else A.sorted_indices()  # a copy: the piece may share its arrays
     pointers, rows = A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False)
     return Sparse(pointers, rows, A.data.astype(dtype, copy=False))
 

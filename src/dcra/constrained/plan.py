@@ -56,27 +56,30 @@ class ConstrainedPlan(Plan):
         self.inner, self.penalties = inner, search.penalties
         self.branch = branch and is_linear(search.compiled)
         self.tools = Tools(search.penalties.constraints, search.halted)
-        self.opening: Task | None = None
+        self.opened = False
 
     def next(self, search: Search) -> Task | None:
         if self.branch:
             self.branch = False
             return Task(Branch(BRANCH_SHARE * search.seconds_left), Starts(search.seed, 0, 1), counts=False)
-        if self.opening is None and not search.alone:
-            return self._open(search)
+        if not self.opened:
+            self.opened = True
+            opening = self._opening(search)
+            if opening is not None:
+                return opening
         task = self.inner.next(search)
         if task is None:
             return None
         return Task(self._feasible(task.engine, search), task.starts, inner=task, owner=self.inner)
 
-    def _open(self, search: Search) -> Task:
-        """Begin with the least violating point that is known: repair is quicker than a descent."""
+    def _opening(self, search: Search) -> Task | None:
+        """Begin with the least violating point that is known, if any: repair is quicker than a descent."""
         assert isinstance(search, ConstrainedSearch)
         known = search.spins if search.nearest is None else search.nearest
-        assert known is not None
+        if known is None:
+            return None
         starts = Starts(search.seed, 0, 1, known[None].copy())
-        self.opening = Task(self._feasible(AsGiven(), search), starts, counts=False)
-        return self.opening
+        return Task(self._feasible(AsGiven(), search), starts, counts=False)
 
     def _feasible(self, engine: Engine, search: Search) -> Feasible:
         penalties = self.penalties

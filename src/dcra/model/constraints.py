@@ -102,7 +102,8 @@ class Constraints:
         self.names = [name for block in blocks for name in block[3]]
         ends = np.where(np.isfinite(self.low), abs(self.low), 0.0)
         ends = np.maximum(ends, np.where(np.isfinite(self.high), abs(self.high), 0.0))
-        self.slack = TOLERANCE * (abs(self.G).sum(axis=1) * max(map(abs, values)) + ends)
+        reach = abs(self.G).sum(axis=1) * max(map(abs, values))
+        self.slack = TOLERANCE * (reach + np.minimum(ends, reach))  # an end out of reach never binds
 
     def __len__(self) -> int:
         return int(self.low.size)

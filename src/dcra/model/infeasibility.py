@@ -65,21 +65,23 @@ def _out_of_reach(constraints: Constraints, i: int, least: float, most: float) -
 def _by_comparison(constraints: Constraints) -> None:
     """Rows that are multiples of each other must have a common interval."""
     G, seen = constraints.G, {}  # type: ignore[var-annotated]
+    lows, highs = constraints.low - constraints.slack, constraints.high + constraints.slack
     for i in range(len(constraints)):
         lo, hi = G.indptr[i : i + 2]
         if lo == hi:
             continue
         first = G.data[lo]
         key = (G.indices[lo:hi].tobytes(), (G.data[lo:hi] / first).tobytes())
-        ends = sorted((constraints.low[i] / first, constraints.high[i] / first))
-        low, high, j = seen.get(key, (-np.inf, np.inf, i))
-        low, high = max(low, ends[0]), min(high, ends[1])
-        if low - high > 2 * constraints.slack[i] / abs(first):
+        ends = sorted((lows[i] / first, highs[i] / first))
+        low, high = seen.get(key, ((-np.inf, i), (np.inf, i)))  # each with the row that it comes from
+        low, high = max(low, (ends[0], i)), min(high, (ends[1], i))
+        if low[0] > high[0]:
+            j, k = sorted((low[1], high[1]))
             raise ValueError(
-                f"`{constraints.names[j]}` and `{constraints.names[i]}` contradict each other: "
+                f"`{constraints.names[j]}` and `{constraints.names[k]}` contradict each other: "
                 f"no value satisfies both"
             )
-        seen[key] = (low, high, j)
+        seen[key] = low, high
 
 
 def _by_divisors(constraints: Constraints) -> None:
@@ -88,16 +90,18 @@ def _by_divisors(constraints: Constraints) -> None:
     for i in np.flatnonzero(constraints.equalities):
         lo, hi = constraints.G.indptr[i : i + 2]
         a = constraints.G.data[lo:hi]
-        rest = (constraints.low[i] - bottom * a.sum()) / (top - bottom)
+        middle = 0.5 * (constraints.low[i] + constraints.high[i])
+        room = constraints.slack[i] + 0.5 * (constraints.high[i] - constraints.low[i])
+        rest = (middle - bottom * a.sum()) / (top - bottom)
         if not _whole(a) or abs(rest) > LARGEST_WHOLE or a.size == 0:
             continue
         divisor = reduce(gcd, (int(v) for v in np.unique(abs(a))))
-        off = abs(rest / divisor - round(rest / divisor)) * divisor
-        if off > constraints.slack[i]:
+        off = abs(rest / divisor - round(rest / divisor)) * divisor * (top - bottom)
+        if off > room:
             raise ValueError(
                 f"`{constraints.names[i]}` cannot be satisfied: at points of the domain its row takes only "
                 f"values that differ from {bottom * a.sum():g} by multiples of {(top - bottom) * divisor:g}; "
-                f"it asks for {constraints.low[i]:g}"
+                f"it asks for {middle:g}"
             )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 def check_seconds(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if not _is_real(value):
         raise TypeError(f"`{name}` must be a number of seconds; got {value!r}")
     if not 0 < value < inf:
         raise ValueError(f"`{name}` must be positive and finite; got {value!r}")
@@ -21,7 +21,7 @@ def check_seconds(name: str, value: Any) -> float | None:
 def check_target(value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or np.isnan(value):
+    if not _is_real(value) or np.isnan(value):
         raise TypeError(f"`target` must be a number; got {value!r}")
     return float(value)
 
@@ -48,3 +48,7 @@ def check_callable(callback: Any) -> Any:
     if callback is not None and not callable(callback):
         raise TypeError(f"`callback` must be callable; got {type(callback).__name__}")
     return callback
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -8,6 +8,7 @@ import numpy as np
 
 from dcra.apps.maxsat.bound import stage_for
 from dcra.apps.maxsat.clauses import Clauses
+from dcra.apps.maxsat.problem import ClauseProblem
 from dcra.apps.maxsat.search import ClauseAnneal, ClauseWalk, parts
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
@@ -90,11 +91,19 @@ class ClauseSpecialist:
     """What "auto" does with clauses."""
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
+        if not _charges_clauses(compiled):
+            return None
         clauses, formula = parts(compiled)
         return ClausePlan(clauses) if compiled.loops and formula.hard.size > 0 else None
 
     def bound_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
+        if not _charges_clauses(compiled):
+            return None
         return stage_for(compiled, parts(compiled)[0], fun, seconds)
+
+
+def _charges_clauses(compiled: Compiled) -> bool:
+    return isinstance(compiled.problem, ClauseProblem) and compiled.problem.charges_its_clauses
 
 
 SPECIALIST = ClauseSpecialist()

@@ -37,6 +37,23 @@ class ClauseProblem(Problem):
         kinds = [(~clauses.hard, clauses.weight), (clauses.hard, np.full(clauses.m, clauses.top))]
         terms = [_hinge(clauses, rows, weight) for rows, weight in kinds if rows.any()]
         super().__init__(terms, linear=None if terms else np.zeros(clauses.n), domain="binary")
+        self.clause_terms = self.terms
+
+    @property
+    def charges_its_clauses(self) -> bool:
+        """Whether the objective is still the cost of the clauses, or more by what added terms charge.
+
+        After `replace` it may be another one, of which searches and bounds over clauses know nothing.
+        """
+        count = len(self.clause_terms)
+        return (
+            self.terms[:count] == self.clause_terms
+            and all(term.loss.positive for term in self.terms[count:])
+            and (self.linear is None or not np.any(self.linear))
+            and self.quadratic is None
+            and self.constant == 0
+            and self.domain == "binary"
+        )
 
     @cached_property
     def formula(self) -> Formula:
