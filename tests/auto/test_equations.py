@@ -257,18 +257,18 @@ def test_what_meeting_promises_depends_on_the_time(monkeypatch):
     compiled = compile_problem(whole(4, 36))
     for needed in (0.01, 1.0, 100.0):
         monkeypatch.setattr(equations, "seconds_for", lambda system, loops, needed=needed: needed)
-        monkeypatch.setattr(equations, "suitable", lambda compiled, system, seconds: True)
+        monkeypatch.setattr(equations, "suitable", lambda compiled, system: True)
         assert meeting_of(compiled, None) == (Meeting(1.0) if needed <= LONGEST else Meeting())
         for seconds in needed * np.array([0.5 / OVERTIME, 1.01 / OVERTIME, 0.99, 1.0, 1.01]) / FIRST_SHARE:
             first, some = needed <= FIRST_SHARE * seconds, needed <= OVERTIME * seconds
             share = 1.0 if first else 0.5 if some else 0.0
             assert meeting_of(compiled, seconds) == Meeting(share, not first and seconds >= SHORTEST_PAIRING)
-    monkeypatch.setattr(equations, "suitable", lambda compiled, system, seconds: False)
+    monkeypatch.setattr(equations, "suitable", lambda compiled, system: False)
     assert meeting_of(compiled, 10.0) == Meeting()
 
 
 def test_more_variables_than_lists_can_hold(monkeypatch):
-    monkeypatch.setattr(equations, "suitable", lambda compiled, system, seconds: True)
+    monkeypatch.setattr(equations, "suitable", lambda compiled, system: True)
     compiled = compile_problem(whole(10, 90))
     assert meeting_of(compiled, None) == Meeting()
     assert meeting_of(compiled, 1e9) == Meeting(0.0, pairs=True)

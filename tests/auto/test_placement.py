@@ -8,7 +8,7 @@ import pytest
 
 import dcra
 from dcra._array import is_numpy
-from dcra._kernels import loading
+from dcra._kernels import library
 from dcra.auto import placement
 from dcra.auto.placement import place
 from dcra.losses import NAMES, VectorLoss
@@ -91,7 +91,7 @@ def test_a_quadratic_alone_comes_to_the_host(xp, rng):
 
 
 def test_without_loops_nothing_moves(monkeypatch):
-    monkeypatch.setattr(loading, "available", lambda: False)
+    monkeypatch.setattr(library, "available", lambda: False)
     problem = Problem([Term("l1", array_api_strict.eye(5), 0.0)])
     assert place(problem) is problem
 
