@@ -46,17 +46,18 @@ template <class I> DCRA_INLINE void delist(const Formula<I>& formula, const Walk
 }
 
 // Counts, critical variables, changes and the list of false hard clauses for the point walk.x.
-template <class I> void place(const Formula<I>& formula, const Walk& walk) {
+template <class I> void place(const Formula<I>& given, const Walk& given_walk) {
+    const Formula<I> formula = given;  // copies: nothing that the loop writes can change them
+    const Walk walk = given_walk;
     for (int64_t v = 0; v < walk.n; ++v) walk.change[v] = 0;
     walk.total[0] = walk.total[1] = 0;
     for (int64_t c = 0; c < walk.m; ++c) {
         int32_t count = 0, critical = 0;
         for (int64_t p = formula.ptr[c]; p < formula.ptr[c + 1]; ++p) {
             const I literal = formula.lit[p];
-            if (walk.x[literal >> 1] ^ (literal & 1)) {
-                ++count;
-                critical ^= int32_t(literal >> 1);
-            }
+            const int32_t holds = (walk.x[literal >> 1] ^ literal) & 1;
+            count += holds;  // no branch: nobody could predict it
+            critical ^= -holds & int32_t(literal >> 1);
         }
         walk.truths[c] = count;
         walk.critical[c] = critical;
@@ -119,7 +120,7 @@ DCRA_INLINE void keep(const Walk& walk, uint8_t* best_x, double* best) {
 template <class I>
 int64_t anneal_clauses(const Formula<I>& given, const Walk& given_walk, uint8_t* best_x, double* best, uint64_t* rng,
                        const double* temperatures, int64_t passes) {
-    const Formula<I> formula = given;  // copies: nothing that the loop writes can change them
+    const Formula<I> formula = given;
     const Walk walk = given_walk;
     int64_t work = 0;
     for (int64_t p = 0; p < passes; ++p) {

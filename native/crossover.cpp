@@ -5,6 +5,19 @@
 
 namespace dcra::crossover {
 
+// Call visit(j) for every j coupled to i that is in no part yet.
+template <class T, class F>
+DCRA_INLINE void each_loose(const Dense<T>& C, int64_t, const int64_t* part, const F& visit) {
+    const auto loose = [=](auto lane, int64_t j) { return lane.load(part + j) < 0; };
+    for (int64_t j = 0; (j = find<int64_t>(j, C.n, loose)) < C.n; ++j) visit(j);
+}
+
+template <class T, class F>
+DCRA_INLINE void each_loose(const Sparse<T>& C, int64_t i, const int64_t* part, const F& visit) {
+    for (int64_t p = C.ptr[i]; p < C.ptr[i + 1]; ++p)
+        if (part[C.idx[p]] < 0) visit(C.idx[p]);
+}
+
 // The connected part of disagreement that holds `first`, listed in `stack`; its size.
 template <class S>
 DCRA_INLINE int64_t grow(const S& C, int64_t* part, int64_t* stack, int64_t first, int64_t name) {
@@ -12,14 +25,10 @@ DCRA_INLINE int64_t grow(const S& C, int64_t* part, int64_t* stack, int64_t firs
     stack[0] = first;
     part[first] = name;
     for (int64_t done = 0; done < size; ++done) {
-        const int64_t i = stack[done];
-        for (int64_t p = 0; p < length(C, i); ++p) {
-            const int64_t j = entry(C, i, p).row;
-            if (part[j] < 0) {
-                part[j] = name;
-                stack[size++] = j;
-            }
-        }
+        each_loose(C, stack[done], part, [&](int64_t j) {
+            part[j] = name;
+            stack[size++] = j;
+        });
     }
     return size;
 }

@@ -2,7 +2,8 @@
 //
 // A loop over rows is a generic function `term(lane, i)` that loads with `lane.load(p + i)`: it is called with
 // `Wide` for whole packs and with `Single` for what remains. `sum` keeps four packs of partial sums, because one
-// would wait for its own last addition; `most`, `find` and `marks` search. Where the compiler has no vector types, a pack is a single number.
+// would wait for its own last addition; `most`, `find` and `marks` search. Where the compiler has no vector types,
+// a pack is a single number.
 #pragma once
 
 #include <bit>

@@ -148,8 +148,7 @@ DCRA_INLINE int64_t best_move(const T* s, const T* g, const double* score, const
     int64_t spare = -1;
     if (free > T(FAR))
         spare = find<T>(0, n, [=](auto lane, int64_t i) {
-            const auto v = gain(lane, i);
-            return v == splat<decltype(lane.load(s))>(free);
+            return gain(lane, i) == splat<typename decltype(lane)::Value>(free);
         });
     if (free > best || (free == best && spare < chosen)) return spare;  // the best of all
     return chosen < n && score[0] - double(best) < score[1] ? chosen : spare;

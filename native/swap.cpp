@@ -15,8 +15,8 @@ DCRA_INLINE bool accepted(double rise, double temperature, uint64_t* rng) {
 
 // Flip j alone, or with a partner, if that is accepted.
 template <class S, class T = typename S::Real>
-int64_t propose(const Model<S>& model, T* x, T* z, double* score, T* best_x, uint64_t* rng, const Counts& counts,
-                int64_t j, double temperature, int64_t tries) {
+DCRA_INLINE int64_t propose(const Model<S>& model, T* x, T* z, double* score, T* best_x, uint64_t* rng,
+                            const Counts& counts, int64_t j, double temperature, int64_t tries) {
     const int64_t size = length(model.A, j);
     const double linear = 2.0 * double(model.c[j]) * double(x[j]);
     const auto [first, last] = partners(counts, x, j);

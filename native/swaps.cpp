@@ -94,7 +94,7 @@ DCRA_INLINE Swap best_swap(const double* change, const double* cost, int64_t n, 
             }
         };
         const auto promising = [&](auto lane, int64_t k) {
-            using V = decltype(lane.load(rise));
+            using V = typename decltype(lane)::Value;
             const V r = lane.load(rise + k);
             const auto old = load_like(lane, later + k) < stale;
             return (r < splat<V>(least)) | (value + r < splat<V>(aim)) | old;

@@ -28,7 +28,9 @@ DCRA_INLINE int64_t best_move(const double* score, const double* rises, const in
     const auto look = [&] {
         if (rises[j] < rise && (until[j] <= now || rises[j] < room)) best = j, rise = rises[j];
     };
-    const auto lower = [&](auto lane, int64_t i) { return lane.load(rises + i) < splat<decltype(lane.load(rises))>(rise); };
+    const auto lower = [&](auto lane, int64_t i) {
+        return lane.load(rises + i) < splat<typename decltype(lane)::Value>(rise);
+    };
     for (; (j = find<double>(j, n, lower)) < n; ++j) look();
     return best;
 }
