@@ -40,6 +40,16 @@ class Clauses:
     hard: NDArray[np.bool_]
     tautologies: int = 0
 
+    def __post_init__(self) -> None:
+        largest = _largest(self.literals)
+        if self.n < 1 or largest > self.n or np.any(self.literals == 0):
+            raise ValueError(
+                f"`literals` must be +v or -v with v in 1..{self.n}; found one of size {largest}"
+            )
+        ends = (int(self.ptr[0]), int(self.ptr[-1])) if self.ptr.size == self.m + 1 else None
+        if ends != (0, self.literals.size) or np.any(np.diff(self.ptr) < 0) or self.weight.shape != (self.m,):
+            raise ValueError("`ptr` must rise from 0 to the number of literals, one step for each clause")
+
     @classmethod
     def of(
         cls,
@@ -81,6 +91,8 @@ class Clauses:
         np.cumsum([len(c) for c in lists], out=ptr[1:])
         is_hard = np.arange(len(lists)) >= len(soft)
         weight = np.concatenate([given, np.zeros(len(firm), given.dtype)])
+        if flat.dtype.kind == "u" and int(flat.max(initial=0)) >= MOST_VARIABLES:
+            raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; found {flat.max()}")
         return cls.from_arrays(n, ptr, flat.astype(np.int64), weight, is_hard)
 
     @classmethod
@@ -88,8 +100,10 @@ class Clauses:
         cls, n: int | None, ptr: Ints, literals: Ints, weight: NDArray[Any], hard: NDArray[np.bool_]
     ) -> Clauses:
         """From flat arrays, checked and put in order: literals by variable, without repetition."""
-        largest = int(np.max(np.abs(literals), initial=0))
+        largest = _largest(literals)
         n = max(largest, 1) if n is None else int(n)
+        if n < 1:
+            raise ValueError(f"`n` must be at least 1; got {n}")
         if np.any(literals == 0):
             raise ValueError("`clauses` must not hold the literal 0; variables are numbered from 1")
         if largest > n:
@@ -150,6 +164,11 @@ class Clauses:
         """The clauses as lists of literals, hard and soft in their order."""
         flat = self.literals.tolist()
         return [flat[lo:hi] for lo, hi in zip(self.ptr[:-1].tolist(), self.ptr[1:].tolist(), strict=True)]
+
+
+def _largest(literals: Ints) -> int:
+    """The largest variable that occurs; -2^63, which has no absolute value in 64 bits, included."""
+    return max(-int(literals.min(initial=0)), int(literals.max(initial=0)))
 
 
 def random_clauses(n: int, m: int, k: int, seed: int) -> Clauses:
