@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dcra._kernels import store
+from dcra._kernels import library, store
 
 HUGE = 1e30
 # slope, k, e, lo, hi before smoothing; the slope is set by store.smoothed
@@ -19,6 +19,12 @@ LOSSES = {
     "capped": (store.CAPPED, (1, 1.5, 0, -2, 2)),
 }
 CONVEX = [name for name in LOSSES if name != "capped"]
+
+
+@pytest.fixture(autouse=True)
+def the_library():
+    if not library.available():
+        pytest.skip(library.why_not())
 
 
 def loss_value(name, z):
