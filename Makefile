@@ -44,7 +44,7 @@ packages: $(BIN)/python
 # The tests of the loops under address and undefined-behaviour sanitizers.
 sanitize:
 	test -d $(VENV)-sanitize || $(PYTHON) -m venv $(VENV)-sanitize
-	$(VENV)-sanitize/bin/python -m pip install --quiet pytest pytest-timeout hypothesis
+	$(VENV)-sanitize/bin/python -m pip install --quiet pytest pytest-timeout hypothesis sybil array-api-strict
 	$(VENV)-sanitize/bin/python -m pip install --quiet --config-settings=cmake.define.DCRA_SANITIZE=ON \
 	  --config-settings=cmake.define.DCRA_LEVELS=$(LEVEL) --config-settings=build-dir=build/sanitize .
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \

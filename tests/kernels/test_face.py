@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -262,7 +263,8 @@ def test_the_level_can_be_chosen():
         pytest.skip("one library serves every processor of this kind")
     for level in ("v2", "v3", "v4"):
         done = run(code, DCRA_SIMD=level)
-        assert done.stdout.strip() == level or f"DCRA_SIMD={level}: this processor can only do" in done.stderr
+        refused = f"DCRA_SIMD={level}: this (processor can only do|installation has only)"
+        assert done.stdout.strip() == level or re.search(refused, done.stderr)
     assert "DCRA_SIMD must be v2, v3 or v4, or not set; got 'sse'" in run(code, DCRA_SIMD="sse").stderr
 
 
