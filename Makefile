@@ -17,15 +17,15 @@ NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 demo: $(VENV)/.installed
 	$(BIN)/dcra demo
 
-test: $(VENV)/.test
+test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/.lint
+format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -61,10 +61,6 @@ $(VENV)/.installed: pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.test: pyproject.toml $(NATIVE) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+$(VENV)/.dev: pyproject.toml $(NATIVE) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
 	@touch $@ $(VENV)/.installed
-
-$(VENV)/.lint: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[lint]'
-	@touch $@
