@@ -372,7 +372,7 @@ def test_what_is_written_out_in_any_library(xp):
     for got in (operator.dense(), operator.on_host()):
         same(got, A, np.float32)
     same(operator.gram(), A.T @ A, np.float32)
-    same(operator.row_sizes(), np.abs(A).sum(axis=1), np.float32)
+    same(operator.row_sizes(), np.abs(A).sum(axis=1), np.float64)
     assert xp.is_ours(operator.stored)
 
 

@@ -176,7 +176,8 @@ class SparseMatrix:
         return np.asarray((self.A.T @ self.A).toarray())
 
     def row_sizes(self) -> Host:
-        return np.bincount(self.A.indices, np.abs(self.A.data), minlength=self.shape[0])
+        sums = np.bincount(self.A.indices, np.abs(self.A.data), minlength=self.shape[0])
+        return sums.astype(np.float64)  # of no entries they are integers
 
     def rows(self, keep: Host) -> SparseMatrix:
         return SparseMatrix(self.A[keep, :])

@@ -55,6 +55,7 @@ def first_answer(search: Search) -> None:
     """A point after a pass or three, x = -sign(A'f'(-b) + c), the user's, and the bound that is free."""
     compiled = search.compiled
     problem = compiled.problem
+    search.scale = abs(float(problem.value_at_ones))
     begin = search.limits.clock()
     z = compiled.residual_at_zero
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
