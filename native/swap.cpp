@@ -1,6 +1,7 @@
 // Annealing that keeps counts: one variable of a group goes up while another goes down.
 
 #include <cmath>
+#include <type_traits>
 
 #include "counts.hpp"
 #include "export.hpp"
@@ -21,29 +22,35 @@ DCRA_INLINE int64_t propose(const Model<S>& model, T* x, T* z, double* score, T*
     const double linear = 2.0 * double(model.c[j]) * double(x[j]);
     const auto [first, last] = partners(counts, x, j);
     const int64_t most = tries < last - first ? tries : last - first;
+    const bool alone = may_change(counts, x, j);
+    const auto accept = [&](double rise) {
+        if (!accepted(rise, temperature, rng)) return false;
+        if (rise > 0 && score[0] + score[1] < score[2]) keep(x, best_x, model.A.n, score);
+        return true;
+    };
     double base = score[0];
-    for (int64_t t = 0; t <= most; ++t) {
-        const int64_t i = t == 0 ? j : counts.members[first + below(rng, last - first)];
+    if (alone || std::is_same_v<S, Sparse<T>>)  // sparse trials begin with the loss there is
+        base = trial(model.A, j, -(x[j] + x[j]), z, model.rows, base);
+    if (alone && accept(base - score[0] - linear)) {
+        commit(model, x, z, score, j, base);
+        moved(counts, x, j);
+        return 3 * size;
+    }
+    if (most <= 0) return 3 * size;
+    shift(model.A, j, -(x[j] + x[j]), z);
+    for (int64_t t = 1; t <= most; ++t) {
+        const int64_t i = counts.members[first + below(rng, last - first)];
         const double loss = trial(model.A, i, -(x[i] + x[i]), z, model.rows, base);
-        const double beside = t == 0 ? 0.0 : 2.0 * double(model.c[i]) * double(x[i]);
-        const double rise = loss - score[0] - linear - beside;
-        if ((t > 0 || may_change(counts, x, j)) && accepted(rise, temperature, rng)) {
-            if (rise > 0 && score[0] + score[1] < score[2]) keep(x, best_x, model.A.n, score);
-            if (t > 0) {
-                score[1] -= linear;
-                x[j] = -x[j];
-                moved(counts, x, j);
-            }
+        if (accept(loss - score[0] - linear - 2.0 * double(model.c[i]) * double(x[i]))) {
+            score[1] -= linear;
+            x[j] = -x[j];
+            moved(counts, x, j);
             commit(model, x, z, score, i, loss);
             moved(counts, x, i);
             return (t + 3) * size;
         }
-        if (t == 0 && most > 0) {
-            base = loss;
-            shift(model.A, j, -(x[j] + x[j]), z);
-        }
     }
-    if (most > 0) shift(model.A, j, x[j] + x[j], z);
+    shift(model.A, j, x[j] + x[j], z);
     return (most + 3) * size;
 }
 

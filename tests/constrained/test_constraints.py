@@ -15,7 +15,7 @@ from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment
 
 import dcra
 from dcra.constrained.penalties import penalised
-from dcra.constrained.repair import Repair, Violation
+from dcra.constrained.repair import Repair, Violation, repair_tables
 from dcra.losses import NAMES
 from dcra.model.constraints import Constraints
 
@@ -181,9 +181,13 @@ def test_repair_reaches_a_feasible_point(rng):
     G = (rng.random((40, 120)) < 0.1).astype(float)
     G[np.arange(40), np.arange(40)] = 1
     cover = Constraints(LinearConstraint(G, 1, inf), 120, (0.0, 1.0))
-    fixed = Repair(cover)(np.zeros(120), np.ones(120), seed=0)
-    assert cover.violation(fixed) == 0
-    assert fixed.sum() < 40
+    whole, stepwise = (Repair(repair_tables(cover), np.zeros(120), np.ones(120), seed=0) for _ in range(2))
+    whole.advance(1000)
+    while not stepwise.done:
+        stepwise.advance(3)
+    assert cover.violation(whole.best) == 0
+    assert whole.best.sum() < 40
+    np.testing.assert_array_equal(whole.best, stepwise.best)
 
 
 def test_a_cover_within_five_per_cent(rng):
@@ -291,14 +295,14 @@ def test_the_example_holds():
 @domains
 def test_repair_keeps_its_books(domain, rng):
     problem = random_problem(6, domain, "dense", "l1", 3)
-    repair = Repair(problem.constraints)
-    violation = Violation(repair, rng.choice(VALUES[domain], problem.n))
+    tables = repair_tables(problem.constraints)
+    violation = Violation(tables, rng.choice(VALUES[domain], problem.n))
     for j in rng.integers(0, problem.n, 20):
         violation.flip(j)
-        fresh = Violation(repair, violation.x.copy())
+        fresh = Violation(tables, violation.x.copy())
         for name in ("activity", "excess", "part", "change", "touching"):
             np.testing.assert_allclose(getattr(violation, name), getattr(fresh, name), atol=1e-12)
         flipped = violation.x.copy()
         flipped[0] = sum(VALUES[domain]) - flipped[0]
-        now, then = (problem.constraints.excess(x) @ repair.scale for x in (violation.x, flipped))
+        now, then = (problem.constraints.excess(x) @ tables.scale for x in (violation.x, flipped))
         assert violation.change[0] == pytest.approx(then - now, abs=1e-12)

@@ -137,8 +137,7 @@ def test_what_large_groups_choose(n, p):
 @pytest.mark.parametrize("kind", [ChargedFlips, Swap])
 def test_states_keep_value_and_counts(kind, p):
     compiled = compile_problem(bisection(60, p))
-    groups = compiled.problem.constraints.groups
-    engine = kind(groups, 50, 0.65, temperature_unit(compiled))
+    engine = kind(50, 0.65, temperature_unit(compiled))
     state = engine.start(compiled, Starts(3, 0, 3))
     while not state.done:
         state.advance(3000)

@@ -22,6 +22,7 @@ from dcra.compiled.piece import Piece, Smoothing
 from dcra.compiled.quadratic import Couplings, SpinForm, build_couplings
 from dcra.compiled.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
 from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
+from dcra.model.constraints import Constraints
 from dcra.model.operators import MatrixFree, Operator, SparseMatrix
 from dcra.model.problem import Problem
 
@@ -55,6 +56,10 @@ class Compiled:
     @property
     def n(self) -> int:
         return self.problem.n
+
+    @property
+    def constraints(self) -> Constraints | None:
+        return self.problem.constraints
 
     @property
     def n_rows(self) -> int:

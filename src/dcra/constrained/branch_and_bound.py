@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
@@ -66,19 +65,15 @@ class Branching:
             point = bottom + (top - bottom) * np.rint(found.x)
             self.point = point if rows.violation(point) == 0 else None
 
-    def wait(self, halted: Callable[[], bool]) -> Host | None:
-        """The point, as soon as it is known; None if there is none when the search ends."""
-        while not self.over.wait(WAIT) and not halted():
-            pass
-        return self.point
+    def wait(self) -> bool:
+        """Whether it is over, after a little while at most."""
+        return self.over.wait(WAIT)
 
 
-def nearest_feasible(
-    constraints: Constraints, x: Host, seconds: float, halted: Callable[[], bool]
-) -> Host | None:
-    """A feasible point that differs from x in few variables."""
+def nearest_feasible(constraints: Constraints, x: Host, seconds: float) -> Branching:
+    """A feasible point that differs from x in few variables, as soon as it is known."""
     bottom, top = constraints.values
-    return Branching(constraints, 1 - 2 * (x - bottom) / (top - bottom), seconds, gap=0.5).wait(halted)
+    return Branching(constraints, 1 - 2 * (x - bottom) / (top - bottom), seconds, gap=0.5)
 
 
 def is_linear(compiled: Compiled) -> bool:
@@ -110,7 +105,7 @@ class BranchState(State):
         self.branching = Branching(problem.constraints, cost, engine.seconds)
 
     def advance(self, work: int) -> None:
-        self.branching.over.wait(WAIT)
+        self.branching.wait()
 
     @property
     def done(self) -> bool:

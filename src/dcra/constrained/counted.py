@@ -13,7 +13,7 @@ from dcra.auto.annealing import HOT, Annealing
 from dcra.auto.decision import Traits
 from dcra.compiled.form import Compiled
 from dcra.constrained.quadratic_swap import ChargedFlips
-from dcra.constrained.swap import Swap
+from dcra.constrained.swap import Swap, groups_of
 from dcra.engines.base import Starts
 from dcra.model.constraints import Group
 from dcra.search.plans import Outcome, Plan, Task
@@ -35,9 +35,8 @@ class CountedAnnealing(Annealing):
 
     def __init__(self, compiled: Compiled) -> None:
         super().__init__(compiled)
-        assert compiled.problem.constraints is not None
-        self.groups = compiled.problem.constraints.groups
-        self.engine = ChargedFlips if not compiled.pieces and all(map(is_roomy, self.groups)) else Swap
+        roomy = all(map(is_roomy, groups_of(compiled)))
+        self.engine = ChargedFlips if roomy and not compiled.pieces else Swap
         self.crossing = False  # children would leave the counts
         self.fresh = 0  # runs from random points
         self.found = dict.fromkeys(HOTS, inf)  # the best objective of theirs, by first temperature
@@ -45,7 +44,7 @@ class CountedAnnealing(Annealing):
     def _run(self, search: Search, passes: int, hot: float, starts: Starts) -> Task:
         if starts.points is None:
             hot = self._hot()
-        return Task(self.engine(self.groups, passes, hot, self.unit), starts)
+        return Task(self.engine(passes, hot, self.unit), starts)
 
     def _hot(self) -> float:
         self.fresh += 1

@@ -6,7 +6,8 @@ minimum, whatever the weights are.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,34 +29,59 @@ FIRMNESS = 16.0
 """Factor on all weights in searches that start at a feasible point and are to stay among such."""
 
 
+@dataclass(frozen=True, eq=False)
+class Penalised(Compiled):
+    """A problem whose constraints have become penalties; they are still known here."""
+
+    original: Compiled | None = None
+    weights: Host | None = None
+
+    @classmethod
+    def of(cls, original: Compiled, weights: Host) -> Self:
+        form = compile_problem(penalised(original.problem, weights), original.loops)
+        known = {f.name: getattr(form, f.name) for f in fields(form)}
+        return cls(**known, original=original, weights=weights)
+
+    @property
+    def constraints(self) -> Constraints:
+        assert self.original is not None
+        assert self.original.problem.constraints is not None
+        return self.original.problem.constraints
+
+    @property
+    def firm(self) -> Penalised:
+        """The same with weights that keep a search among feasible points."""
+        return self.once(_firm)
+
+
+def _firm(soft: Penalised) -> Penalised:
+    assert soft.original is not None
+    assert soft.weights is not None
+    return Penalised.of(soft.original, FIRMNESS * soft.weights)
+
+
 class Penalties:
-    """The weights of the rows, and the penalised problems they make, compiled."""
+    """The weights of the rows, and the penalised problem they make."""
 
     def __init__(self, compiled: Compiled) -> None:
-        assert compiled.problem.constraints is not None
         self.original = compiled
-        self.constraints: Constraints = compiled.problem.constraints
-        self.first = first_weights(compiled)
-        self.weights = self.first
-        self.version = 0
-        self._set(self.weights)
+        self.first = self.weights = first_weights(compiled)
+        self.growths = 0
+        self.compiled = Penalised.of(compiled, self.weights)
 
-    def _set(self, weights: Host) -> None:
-        self.weights = weights
-        self.compiled = self._compile(weights)
-        self.firm = self._compile(FIRMNESS * weights)
+    @property
+    def constraints(self) -> Constraints:
+        return self.compiled.constraints
 
     def grow(self, violated: Host) -> bool:
         """Raise the weights of violated rows; whether that changed anything."""
         grown = np.where(violated, np.minimum(self.weights * GROWTH, self.first * LARGEST), self.weights)
         if np.array_equal(grown, self.weights):
             return False
-        self.version += 1
-        self._set(grown)
+        self.growths += 1
+        self.weights = grown
+        self.compiled = Penalised.of(self.original, grown)
         return True
-
-    def _compile(self, weights: Host) -> Compiled:
-        return compile_problem(penalised(self.original.problem, weights), self.original.loops)
 
 
 def penalised(problem: Problem, weights: Host) -> Problem:

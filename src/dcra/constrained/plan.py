@@ -6,11 +6,10 @@ the point itself is repaired, and improved by swaps that keep counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Generator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf, isfinite
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,11 +18,11 @@ from dcra.auto.decision import Traits, decide
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.constrained.branch_and_bound import Branch, BranchState, is_linear, nearest_feasible
-from dcra.constrained.repair import Repair, rises
+from dcra.constrained.penalties import Penalised
+from dcra.constrained.repair import Repair, RepairTables, repair_tables, rises
 from dcra.constrained.state import ConstrainedSearch
 from dcra.constrained.swap import TRIES, Swap
 from dcra.engines.base import Engine, Starts, State
-from dcra.model.constraints import Constraints
 from dcra.polish.base import AsGiven
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
@@ -36,6 +35,9 @@ RESCUE_AFTER = 2
 """Growths of the penalties without a feasible point after which a MILP solver looks for one."""
 
 RESCUE_SECONDS, RESCUE_SHARE = 10.0, 0.2
+FLIP_WORK = 1 << 16
+"""Work of a flip of the repair, which is array code: entries that compiled loops touch meanwhile."""
+
 BRANCH_SHARE = 0.5
 """Share of the time that branch and bound may take where the objective is linear."""
 
@@ -55,7 +57,6 @@ class ConstrainedPlan(Plan):
         assert isinstance(search, ConstrainedSearch)
         self.inner, self.penalties = inner, search.penalties
         self.branch = branch and is_linear(search.compiled)
-        self.tools = Tools(search.penalties.constraints, search.halted)
         self.opened = False
 
     def next(self, search: Search) -> Task | None:
@@ -70,7 +71,7 @@ class ConstrainedPlan(Plan):
         task = self.inner.next(search)
         if task is None:
             return None
-        return Task(self._feasible(task.engine, search), task.starts, inner=task, owner=self.inner)
+        return replace(self._feasible(task.engine, task.starts, search), inner=task, owner=self.inner)
 
     def _opening(self, search: Search) -> Task | None:
         """Begin with the least violating point that is known, if any: repair is quicker than a descent."""
@@ -79,17 +80,14 @@ class ConstrainedPlan(Plan):
         if known is None:
             return None
         starts = Starts(search.seed, 0, 1, known[None].copy())
-        return Task(self._feasible(AsGiven(), search), starts, counts=False)
+        return replace(self._feasible(AsGiven(), starts, search), counts=False)
 
-    def _feasible(self, engine: Engine, search: Search) -> Feasible:
-        penalties = self.penalties
-        return Feasible(
-            engine, penalties.compiled, penalties.firm, self.tools, penalties.version, self._rescue(search)
-        )
+    def _feasible(self, engine: Engine, starts: Starts, search: Search) -> Task:
+        return Task(Feasible(engine, self._rescue(search)), starts, self.penalties.compiled)
 
     def _rescue(self, search: Search) -> float:
         """Seconds that a MILP solver may take to find any feasible point."""
-        if isfinite(search.fun) or self.penalties.version < RESCUE_AFTER:
+        if isfinite(search.fun) or self.penalties.growths < RESCUE_AFTER:
             return 0.0
         left = search.seconds_left
         return RESCUE_SECONDS if left == inf else RESCUE_SHARE * left
@@ -101,97 +99,91 @@ class ConstrainedPlan(Plan):
             return
         if task.inner is None:
             return  # the opening
-        assert isinstance(task.engine, Feasible)
         assert isinstance(state, FeasibleState)
         inner = Outcome(state.first.candidates(), state.first, outcome.seconds)
         self.inner.learn(search, task.inner, inner, fun)
-        if task.engine.version == self.penalties.version and self.penalties.grow(state.violated):
+        if task.compiled is self.penalties.compiled and self.penalties.grow(state.violated):
             self.inner.adopt(self.penalties.compiled)
-
-
-class Tools:
-    """What repairs share."""
-
-    def __init__(self, constraints: Constraints, halted: Callable[[], bool]) -> None:
-        self.constraints, self.halted = constraints, halted
-
-    @cached_property
-    def repair(self) -> Repair:
-        return Repair(self.constraints)
 
 
 @dataclass(frozen=True, eq=False)
 class Feasible(Engine):
-    """`first` on a penalised problem, then repair, then swaps on one with heavier penalties."""
+    """`first` on a penalised problem, then repair, then swaps on one with heavier penalties.
+
+    `rescue` is how many seconds a MILP solver may take where repair fails.
+    """
 
     first: Engine
-    compiled: Compiled
-    firm: Compiled
-    tools: Tools
-    version: int
-    rescue: float
+    rescue: float = 0.0
 
     name: ClassVar[str] = "feasible"
 
     def start(self, compiled: Compiled, starts: Starts) -> FeasibleState:
-        return FeasibleState(self, starts)
+        assert isinstance(compiled, Penalised)
+        return FeasibleState(self, compiled, starts)
 
 
 class FeasibleState(State):
-    """`swaps` is None until `first` is done and repaired."""
+    """`points` are those of `first`, once it is done, as far as they are repaired."""
 
-    def __init__(self, engine: Feasible, starts: Starts) -> None:
-        self.engine, self.starts = engine, starts
-        self.compiled = engine.compiled
-        self.first = engine.first.start(engine.compiled, starts)
+    def __init__(self, engine: Feasible, compiled: Penalised, starts: Starts) -> None:
+        self.engine, self.compiled, self.starts = engine, compiled, starts
+        self.first = engine.first.start(compiled, starts)
+        self.points: Host | None = None
         self.swaps: State | None = None
-        self.repaired: Host | None = None
-        self.violated = np.zeros(len(engine.tools.constraints), bool)
+        self.violated = np.zeros(len(compiled.constraints), bool)
+        self.over = False
+        self.turns = self._turns()
+        next(self.turns)
 
     def advance(self, work: int) -> None:
-        if self.repaired is None:
-            if not self.first.done:
-                self.first.advance(work)
-            if self.first.done:
-                self._repair()
-        elif self.swaps is not None:
-            self.swaps.advance(work)
+        if not self.over:
+            self.turns.send(work)
 
-    def _repair(self) -> None:
-        spins = self.first.candidates()
-        constraints = self.engine.tools.constraints
-        excess = np.atleast_2d(constraints.excess(self.compiled.in_domain(spins)))
+    def _turns(self) -> Generator[None, int, None]:
+        """One stage after another; what is sent is the work until the next yield."""
+        work = yield
+        while not self.first.done:
+            self.first.advance(work)
+            work = yield
+        self.points = self.first.candidates()
+        excess = np.atleast_2d(self.compiled.constraints.excess(self.compiled.in_domain(self.points)))
         self.violated = np.any(excess > 0, axis=0)
-        self.repaired = np.stack([self._repaired(s, e) for s, e in zip(spins, excess, strict=True)])
+        for i in np.flatnonzero(excess.any(axis=1)):
+            yield from self._repair(int(i))
         if self.compiled.tabulated:
-            self._swap()
+            self.swaps = self._swap()
+            while not self.swaps.done:
+                self.swaps.advance(work)
+                work = yield
+        self.over = True
+        yield
 
-    def _repaired(self, spins: Host, excess: Host) -> Host:
-        if not excess.any():
-            return spins
-        tools = self.engine.tools
-        x = self.compiled.in_domain(spins)
-        fixed = tools.repair(x, rises(self.compiled, spins), self.starts.seed, tools.halted)
-        if self.engine.rescue and tools.constraints.violation(fixed) > 0:
-            found = nearest_feasible(tools.constraints, x, self.engine.rescue, tools.halted)
-            fixed = fixed if found is None else found
-        return self.compiled.encode(fixed)
+    def _repair(self, i: int) -> Generator[None, int, None]:
+        """Bring one of the points to where no row is violated."""
+        assert self.points is not None
+        compiled, rows = self.compiled, self.compiled.constraints
+        x = compiled.in_domain(self.points[i])
+        repair = Repair(compiled.once(_repair_tables), x, rises(compiled, self.points[i]), self.starts.seed)
+        while not repair.done:
+            work = yield
+            repair.advance(1 + work // (FLIP_WORK + rows.n))
+            self.points[i] = compiled.encode(repair.best)
+        if self.engine.rescue and repair.least > 0:
+            rescue = nearest_feasible(rows, x, self.engine.rescue)
+            while not rescue.wait():
+                yield
+            if rescue.point is not None:
+                self.points[i] = compiled.encode(rescue.point)
 
-    def _swap(self) -> None:
-        assert self.repaired is not None
-        groups = [g for g in self.engine.tools.constraints.groups if self._counts_hold(g)]
+    def _swap(self) -> State:
         passes = SWAP_SHARE * self.first.work / ((TRIES + 3) * self.compiled.work_per_pass)
-        swap = Swap(groups, int(np.clip(passes, MIN_PASSES, MAX_PASSES)))
-        self.swaps = swap.start(self.engine.firm, replace(self.starts, points=self.repaired))
-
-    def _counts_hold(self, group: Any) -> bool:
-        assert self.repaired is not None
-        ups = np.count_nonzero(self.repaired[:, group.members] > 0, axis=1)
-        return bool(np.all((ups >= group.least) & (ups <= group.most)))
+        swap = Swap(int(np.clip(passes, MIN_PASSES, MAX_PASSES)))
+        return swap.start(self.compiled.firm, replace(self.starts, points=self.points))
 
     @property
     def done(self) -> bool:
-        return self.repaired is not None and (self.swaps is None or self.swaps.done)
+        return self.over
 
     @property
     def steps(self) -> int:
@@ -202,5 +194,9 @@ class FeasibleState(State):
         return self.first.work + (self.swaps.work if self.swaps else 0.0)
 
     def candidates(self) -> Host:
-        parts = [self.first.candidates() if self.repaired is None else self.repaired]
+        parts = [self.first.candidates() if self.points is None else self.points]
         return np.concatenate([*parts, *([self.swaps.candidates()] if self.swaps else [])])
+
+
+def _repair_tables(compiled: Penalised) -> RepairTables:
+    return repair_tables(compiled.constraints)

@@ -18,7 +18,7 @@ from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import Couplings
 from dcra.compiled.units import units_at
 from dcra.constrained.repair import rises
-from dcra.constrained.swap import Swap
+from dcra.constrained.swap import Swap, groups_of
 from dcra.engines.base import Starts
 from dcra.model.constraints import Group
 from dcra.polish.base import initial_spins
@@ -41,13 +41,14 @@ class QuadraticSwapState(QuadraticAnnealState):
 
         self.swaps: Any = mixed_swap if compiled.pieces else quadratic_swap
         self.reach = float(np.max(values_of(compiled.couplings), initial=0.0))
-        self.engine = engine  # `place` asks for its groups
-        points = within_counts(compiled, initial_spins(compiled, starts), engine.groups)
+        self.groups = groups_of(compiled)
+        points = within_counts(compiled, initial_spins(compiled, starts), self.groups)
+        self.engine = engine
         super().__init__(self.engine, compiled, replace(starts, points=points))
 
     def place(self, spins: Host) -> None:
         super().place(spins)
-        self.counts = counts(self.s, self.engine.groups)
+        self.counts = counts(self.s, self.groups)
 
     def prepare(self) -> None:
         if self.engine.unit is None and self.tables is not None:
@@ -88,12 +89,12 @@ class ChargedState(QuadraticSwapState):
     """Charged flips at falling temperatures, then swaps until none improves; for couplings alone."""
 
     def __init__(self, engine: ChargedFlips, compiled: Compiled, starts: Starts) -> None:
-        self.rate = rates(compiled.couplings, engine.groups, engine.unit or temperature_unit(compiled))
+        self.rate = rates(compiled.couplings, groups_of(compiled), engine.unit or temperature_unit(compiled))
         super().__init__(engine, compiled, starts)
 
     def place(self, spins: Host) -> None:
         super().place(spins)
-        self.tally = tally(self.s, self.engine.groups, self.rate)
+        self.tally = tally(self.s, self.groups, self.rate)
 
     def anneal(self, ladder: Host) -> int:
         end = (self.best, self.rng, ladder, self.thresholds, self.tally)

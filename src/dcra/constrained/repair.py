@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,51 +20,69 @@ ROUNDING = 1e-9
 """Changes of the violation below this, in units of coefficients, are rounding."""
 
 
-class Repair:
-    """Tabu search on the violation; among flips that lessen it, those that cost the objective least.
+class RepairTables(NamedTuple):
+    """What all repairs of the same rows share.
 
     Rows are measured in units of their coefficients, so that no row counts more for its scale alone.
     """
 
-    def __init__(self, constraints: Constraints) -> None:
-        self.constraints = constraints
-        self.columns = constraints.G.tocsc()
-        size = abs(constraints.G).max(axis=1).toarray().ravel()
-        self.scale = 1.0 / np.where(size > 0, size, 1.0)
+    constraints: Constraints
+    columns: Any  # G by columns
+    scale: Host
 
-    def __call__(self, x: Host, rise: Host, seed: int, halted: Callable[[], bool] = lambda: False) -> Host:
-        """A point near x (n,) of the domain, feasible if the search succeeds.
 
-        `rise` (n,) is about what each flip adds to the objective.
-        """
-        rng = np.random.default_rng((seed, 3))
-        violation = Violation(self, x.copy())
-        until = np.zeros(x.size, np.int64)
-        price = np.maximum(rise, 0.0) + 1e-3 * (np.mean(np.abs(rise)) or 1.0)
-        best, least = x.copy(), np.inf
-        for step in range(max(STEPS, 3 * x.size)):
-            total = float(violation.excess @ self.scale)
-            if total < least:
-                best, least = violation.x.copy(), total
-            if least == 0 or halted():
-                break
-            j = violation.cheapest(price, until <= step, rng)
-            violation.flip(j)
-            until[j] = step + 1 + rng.integers(TENURE)
-        return best
+def repair_tables(constraints: Constraints) -> RepairTables:
+    size = abs(constraints.G).max(axis=1).toarray().ravel()
+    return RepairTables(constraints, constraints.G.tocsc(), 1.0 / np.where(size > 0, size, 1.0))
+
+
+class Repair:
+    """Tabu search on the violation; among flips that lessen it, those that cost the objective least.
+
+    It begins at x (n,) of the domain; `rise` (n,) is about what each flip adds to the objective. `best` is
+    feasible if the search succeeds.
+    """
+
+    def __init__(self, tables: RepairTables, x: Host, rise: Host, seed: int) -> None:
+        self.violation = Violation(tables, x.copy())
+        self.rng = np.random.default_rng((seed, 3))
+        self.price = np.maximum(rise, 0.0) + 1e-3 * (np.mean(np.abs(rise)) or 1.0)
+        self.until = np.zeros(x.size, np.int64)
+        self.flips, self.most = 0, max(STEPS, 3 * x.size)
+        self.best, self.least = x.copy(), self.violation.total
+
+    @property
+    def done(self) -> bool:
+        return self.least == 0 or self.flips >= self.most
+
+    def advance(self, flips: int) -> None:
+        for _ in range(flips):
+            if self.done:
+                return
+            j = self.violation.cheapest(self.price, self.until <= self.flips, self.rng)
+            self.violation.flip(j)
+            self.flips += 1
+            self.until[j] = self.flips + self.rng.integers(TENURE)
+            total = self.violation.total
+            if total < self.least:
+                self.best, self.least = self.violation.x.copy(), total
 
 
 class Violation:
     """The violation of all rows at x, and what each flip would change of it, kept up to date."""
 
-    def __init__(self, repair: Repair, x: Host) -> None:
-        self.constraints, self.columns, self.scale = repair.constraints, repair.columns, repair.scale
-        self.x, self.activity = x, repair.constraints.activity(x)
+    def __init__(self, tables: RepairTables, x: Host) -> None:
+        self.constraints, self.columns, self.scale = tables
+        self.x, self.activity = x, self.constraints.activity(x)
         self.excess = np.zeros(len(self.constraints))
         self.part = np.zeros(self.constraints.G.nnz)  # what an entry's flip changes of its row's violation
         self.change = np.zeros(x.size)
         self.touching = np.zeros(x.size, np.int64)  # violated rows of a column
         self._renew(np.arange(len(self.constraints)))
+
+    @property
+    def total(self) -> float:
+        return float(self.excess @ self.scale)
 
     def cheapest(self, price: Host, free: Host, rng: np.random.Generator) -> int:
         """The flip that lessens the violation at the lowest price; the least bad one where none does."""

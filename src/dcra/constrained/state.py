@@ -10,7 +10,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.constrained.penalties import Penalties
-from dcra.constrained.repair import Repair
+from dcra.constrained.repair import STEPS, Repair, repair_tables
 from dcra.model.constraints import Constraints
 from dcra.result import Status
 from dcra.search.state import Search
@@ -57,7 +57,9 @@ class ConstrainedSearch(Search):
         self.penalty_weights = self.penalties.weights
         if self.spins is None and self.nearest is not None and self.status is not Status.INFEASIBLE:
             x = self.compiled.in_domain(self.nearest)
-            self.offer(self.compiled.encode(Repair(self.constraints)(x, np.zeros(x.size), self.seed)))
+            repair = Repair(repair_tables(self.constraints), x, np.zeros(x.size), self.seed)
+            repair.advance(STEPS)  # the time is over: no more than the least that repairs are given
+            self.offer(self.compiled.encode(repair.best))
         if self.spins is None:
             self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest
             x = self.compiled.in_domain(self.spins)

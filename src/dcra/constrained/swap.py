@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from dcra._array import Host
 from dcra._kernels.store import counts
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import units_at
@@ -21,12 +21,10 @@ TRIES = 4
 
 @dataclass(frozen=True)
 class Swap(Engine):
-    """Metropolis swaps, within groups, while the temperature falls linearly to zero.
+    """Metropolis swaps, within groups whose counts are constrained, while the temperature falls to zero.
 
     Parameters
     ----------
-    groups : sequence of Group
-        Disjoint sets of variables whose counts the given points satisfy.
     passes : int
         Passes over the variables, each at its own temperature.
     hot : float
@@ -35,7 +33,6 @@ class Swap(Engine):
         That unit; measured at the start by default.
     """
 
-    groups: Sequence[Group] = ()
     passes: int = 100
     hot: float = 0.3
     unit: float | None = None
@@ -53,6 +50,8 @@ class Swap(Engine):
 
 
 class SwapState(PointState):
+    """Swaps within the groups whose counts hold at the given points; other variables flip alone."""
+
     def __init__(self, engine: Swap, compiled: Compiled, starts: Starts) -> None:
         self.engine = engine
         self.pass_work = (TRIES + 3.0) * compiled.work_per_pass
@@ -62,7 +61,8 @@ class SwapState(PointState):
         unit = self.engine.unit or units_at(self.compiled, self.tables.residual(self.z)).rho
         steps = np.arange(self.engine.passes, 0, -1) - 1
         self.temperatures = unit * self.engine.hot * steps / max(1, self.engine.passes - 1) + 1e-9 * unit
-        self.counts = counts(self.x, self.engine.groups)
+        groups = [g for g in groups_of(self.compiled) if holds(g, self.x)]
+        self.counts = counts(self.x, groups)
         self.passed = 0
 
     def search(self, work: int) -> bool:
@@ -77,3 +77,15 @@ class SwapState(PointState):
         self._steps += count
         self.passed += count
         return self.passed >= self.engine.passes
+
+
+def groups_of(compiled: Compiled) -> list[Group]:
+    """Disjoint sets of variables whose counts are constrained."""
+    constraints = compiled.constraints
+    return [] if constraints is None else constraints.groups
+
+
+def holds(group: Group, spins: Host) -> bool:
+    """Whether spins (n,) satisfy the count of a group."""
+    ups = np.count_nonzero(spins[group.members] > 0)
+    return bool(group.least <= ups <= group.most)
