@@ -72,7 +72,7 @@ def factor_rate() -> float:
 
 def relaxation_rate() -> float:
     compiled = compile_problem(Problem(quadratic=rng.standard_normal((400, 400))))
-    relaxation = Relaxation(compiled.couplings)
+    relaxation = Relaxation(compiled.quadratic_tables)
     return relaxation.row_work * 401 / best_of(lambda: relaxation.advance(10**12))
 
 

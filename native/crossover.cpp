@@ -1,6 +1,6 @@
 // The best child of two points: where they differ, each connected part is taken from the better parent.
 
-#include "couplings.hpp"
+#include "quadratic.hpp"
 #include "export.hpp"
 
 namespace dcra::crossover {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <limits>
 
-#include "couplings.hpp"
+#include "quadratic.hpp"
 #include "export.hpp"
 #include "rng.hpp"
 

@@ -1,7 +1,7 @@
 // Annealed swaps of quadratic_swap.cpp with losses beside: f(As - b) + c's + s'Js under counts; score as in mixed.cpp.
 
 #include "export.hpp"
-#include "swaps_of_couplings.hpp"
+#include "quadratic_pairs.hpp"
 
 namespace dcra::mixed_swap {
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "couplings.hpp"
+#include "quadratic.hpp"
 #include "export.hpp"
 #include "rng.hpp"
 

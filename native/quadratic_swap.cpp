@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "export.hpp"
-#include "swaps_of_couplings.hpp"
+#include "quadratic_pairs.hpp"
 
 namespace dcra::quadratic_swap {
 

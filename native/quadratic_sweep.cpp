@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "couplings.hpp"
+#include "quadratic.hpp"
 #include "export.hpp"
 #include "rng.hpp"
 

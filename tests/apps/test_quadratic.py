@@ -198,7 +198,7 @@ def test_rounding_is_a_method():
 
 def test_the_relaxation_does_not_depend_on_how_it_is_cut_up():
     compiled = compile_problem(Problem(quadratic=random_graph(20, 1), linear=np.ones(20)))
-    one, two = Relaxation(compiled.couplings), Relaxation(compiled.couplings)
+    one, two = Relaxation(compiled.quadratic_tables), Relaxation(compiled.quadratic_tables)
     while one.passes < 5:
         one.advance(1)
     while two.passes < 5:

@@ -213,7 +213,7 @@ def test_points_are_brought_within_counts_by_the_cheapest_flips():
 def test_charges_outweigh_what_a_group_gains_together():
     n = 60
     compiled = compile_problem(dcra.Problem(quadratic=-np.ones((n, n)), constraints=dcra.exactly(n // 2)))
-    (rate,) = rates(compiled.couplings, compiled.problem.constraints.groups, 0.0)
+    (rate,) = rates(compiled.quadratic_tables, compiled.problem.constraints.groups, 0.0)
     halves, more = (np.where(np.arange(n) < ups, 1.0, -1.0) for ups in (n // 2, n // 2 + 9))
     gain = -np.diff(compiled.judged(np.stack([halves, more])))
     assert rate * 9**2 == pytest.approx(gain)

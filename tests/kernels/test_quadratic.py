@@ -26,28 +26,30 @@ def compiled(request):
 
 
 def start(compiled, seed=0):
-    couplings = compiled.couplings
+    couplings = compiled.quadratic_tables
     s = np.where(np.random.default_rng(seed).random(N) < 0.5, -1, 1).astype(couplings.dtype)
     g = couplings.fields(s)
     return s, g, np.full(2, couplings.value(s, g))
 
 
 def is_consistent(compiled, s, g, score):
-    couplings = compiled.couplings
+    couplings = compiled.quadratic_tables
     np.testing.assert_allclose(g, couplings.fields(s), atol=1e-9)
     assert score[0] == pytest.approx(couplings.value(s, g))
 
 
 def test_descent_ends_where_no_flip_improves(compiled):
     s, g, score = start(compiled)
-    quadratic.descend(compiled.couplings.C, s, g, score, np.arange(N), np.zeros(2, np.int64), 0.0, 10_000)
+    quadratic.descend(
+        compiled.quadratic_tables.C, s, g, score, np.arange(N), np.zeros(2, np.int64), 0.0, 10_000
+    )
     is_consistent(compiled, s, g, score)
     assert np.all(s * g <= 0)
 
 
 def test_pairs_improve_what_flips_cannot(compiled):
     s, g, score = start(compiled)
-    C, cursor = compiled.couplings.C, np.zeros(2, np.int64)
+    C, cursor = compiled.quadratic_tables.C, np.zeros(2, np.int64)
     before = score[0]
     quadratic.descend_pairs(C, s, g, score, cursor, 0.0, 10_000)
     is_consistent(compiled, s, g, score)
@@ -73,14 +75,16 @@ def same(first, second):
 
 def test_annealing_keeps_fields_and_its_best_point(compiled):
     s, g, score = start(compiled)
-    best, C = s.copy(), compiled.couplings.C
+    best, C = s.copy(), compiled.quadratic_tables.C
     ladder = np.linspace(8, 0.5, 60).astype(s.dtype)
     arguments = (C, s, g, score, best, state(1), ladder, thresholds(s.dtype))
     one, two = twins(quadratic.anneal, *arguments)
     same(one[1:], two[1:])
     is_consistent(compiled, *one[1:4])
     kept = one[4]
-    assert compiled.couplings.value(kept, compiled.couplings.fields(kept)) == pytest.approx(one[3][1])
+    assert compiled.quadratic_tables.value(kept, compiled.quadratic_tables.fields(kept)) == pytest.approx(
+        one[3][1]
+    )
     assert one[3][1] < score[0]
 
 
@@ -91,15 +95,17 @@ def tabu(C, s, g, score, best, until, clock, rng, *numbers):
 def test_tabu_keeps_fields_and_its_best_point(compiled):
     s, g, score = start(compiled)
     memory = (s.copy(), np.zeros(N, np.int64), np.zeros(1, np.int64), state(1))
-    one, two = twins(tabu, compiled.couplings.C, s, g, score, *memory, 200, 5, 3)
+    one, two = twins(tabu, compiled.quadratic_tables.C, s, g, score, *memory, 200, 5, 3)
     same(one[1:], two[1:])
     is_consistent(compiled, *one[1:4])
     kept = one[4]
-    assert compiled.couplings.value(kept, compiled.couplings.fields(kept)) == pytest.approx(one[3][1])
+    assert compiled.quadratic_tables.value(kept, compiled.quadratic_tables.fields(kept)) == pytest.approx(
+        one[3][1]
+    )
 
 
 def test_sweeps_end_at_corners(compiled):
-    couplings = compiled.couplings
+    couplings = compiled.quadratic_tables
     x = np.random.default_rng(0).uniform(-0.1, 0.1, N).astype(couplings.dtype)
     g = couplings.fields(x)
     low, _ = compiled.quadratic.extremes
@@ -109,7 +115,7 @@ def test_sweeps_end_at_corners(compiled):
 
 
 def test_a_child_is_no_worse_than_its_parents(compiled):
-    couplings = compiled.couplings
+    couplings = compiled.quadratic_tables
     for seed in range(10):
         (s, g, score), (other, _, known) = start(compiled, seed), start(compiled, 100 + seed)
         best = min(score[0], known[0])
@@ -122,7 +128,7 @@ def test_a_child_is_no_worse_than_its_parents(compiled):
 
 
 def test_mixing_descends_to_a_stationary_factor(compiled):
-    couplings = compiled.couplings
+    couplings = compiled.quadratic_tables
     V = np.random.default_rng(0).standard_normal((N + 1, 9))
     V /= np.linalg.norm(V, axis=1, keepdims=True)
     y, scratch = np.zeros(N + 1), np.empty(9)
@@ -143,7 +149,7 @@ def blend(request):
 
 @pytest.mark.parametrize("search", ["descend", "descend_pairs", "anneal", "tabu"])
 def test_losses_and_couplings_together(blend, search):
-    tables, couplings = blend.tables(np.float64), blend.couplings
+    tables, couplings = blend.tables(np.float64), blend.quadratic_tables
     s = np.where(np.random.default_rng(0).random(N) < 0.5, -1.0, 1.0)
     z, g, score = blend.residual(s).copy(), couplings.fields(s).astype(float), np.zeros(3)
     mixed.value(tables.model, couplings.field.astype(float), s, z, g, score)

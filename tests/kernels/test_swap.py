@@ -85,7 +85,7 @@ def coupled(form, losses):
 
 def start(compiled):
     """Spins within the counts, and what kernels keep of them."""
-    couplings = compiled.couplings
+    couplings = compiled.quadratic_tables
     s = np.where(np.arange(N) % 4 < 2, 1, -1).astype(np.float64 if compiled.pieces else couplings.dtype)
     g = couplings.fields(s).astype(s.dtype)
     if not compiled.pieces:
@@ -97,7 +97,7 @@ def start(compiled):
 
 def check_point(compiled, point, best):
     s, g, score = (point[2], point[4], point[5]) if compiled.pieces else point[1:4]
-    np.testing.assert_allclose(g, compiled.couplings.fields(s), atol=1e-9)
+    np.testing.assert_allclose(g, compiled.quadratic_tables.fields(s), atol=1e-9)
     value, kept = compiled.judged(np.array([s, best], float))
     assert score[0] * compiled.value_scale + compiled.offset == pytest.approx(value)
     assert score[1] * compiled.value_scale + compiled.offset == pytest.approx(kept)
@@ -179,8 +179,8 @@ def test_charged_flips_are_settled_within_the_counts(form):
         np.testing.assert_allclose(tally.charge, fresh.charge)
     assert left
     s[:], tally = 1, store.tally(np.ones(N, s.dtype), HALVES, np.array([1.0, 2.0]))
-    g[:] = compiled.couplings.fields(s)
-    score[0] = compiled.couplings.value(s, g)
+    g[:] = compiled.quadratic_tables.fields(s)
+    score[0] = compiled.quadratic_tables.value(s, g)
     settle(*point, best, tally)
     assert within(s)
     check_point(compiled, point, best)

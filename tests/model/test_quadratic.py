@@ -65,10 +65,10 @@ def test_the_spin_form_has_the_same_values(domain, storage):
     S = compiled.encode(X)
     value = compiled.quadratic.value(S) + compiled.linear(S)
     np.testing.assert_allclose(compiled.value_scale * value + compiled.offset, reference(Q, problem, X))
-    assert compiled.couplings.exact
+    assert compiled.quadratic_tables.exact
     s = S[5]
-    g = compiled.couplings.fields(s)
-    assert compiled.couplings.value(s, g) == pytest.approx(value[5])
+    g = compiled.quadratic_tables.fields(s)
+    assert compiled.quadratic_tables.value(s, g) == pytest.approx(value[5])
     flipped = s.copy()
     flipped[2] *= -1
     rise = compiled.quadratic.value(flipped) + compiled.linear(flipped) - value[5]

@@ -63,7 +63,7 @@ class Annealing(Plan):
         self.elite: list[tuple[float, Host]] = []
         self.best: tuple[float, Host] = (np.inf, np.ones(compiled.n))
         self.runs = 0
-        C = compiled.couplings.C
+        C = compiled.quadratic_tables.C
         self.crossing = not compiled.pieces and isinstance(C, Sparse) and C.val.size <= MOST_CROSSED
 
     def next(self, search: Search) -> Task | None:
@@ -131,15 +131,15 @@ class Annealing(Plan):
         """The child of a point and all of the elite, and its value."""
         from dcra._kernels.crossover import cross
 
-        couplings = self.compiled.couplings
-        s = spins.astype(couplings.dtype)
-        g = couplings.fields(s)
-        score = np.full(2, couplings.value(s, g))
+        quadratic = self.compiled.quadratic_tables
+        s = spins.astype(quadratic.dtype)
+        g = quadratic.fields(s)
+        score = np.full(2, quadratic.value(s, g))
         scratch = np.empty(s.size, np.int64), np.empty(s.size, np.int64)
-        signs = (1.0, -1.0) if not couplings.field.any() else (1.0,)
+        signs = (1.0, -1.0) if not quadratic.field.any() else (1.0,)
         for _, other in self.elite:
             for sign in signs:
-                sign_ = couplings.dtype.type(sign)
-                cross(couplings.C, s, g, score, other.astype(s.dtype), sign_, *scratch)
+                sign_ = quadratic.dtype.type(sign)
+                cross(quadratic.C, s, g, score, other.astype(s.dtype), sign_, *scratch)
         compiled = self.compiled
         return s.astype(np.float64), compiled.value_scale * float(score[0]) + compiled.offset

@@ -13,7 +13,7 @@ from dcra import costs
 from dcra._array import Host, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
-from dcra.compiled.quadratic import SpinForm
+from dcra.compiled.quadratic import SpinQuadratic
 from dcra.losses import SquaredL2
 from dcra.model.operators import DenseMatrix
 from dcra.search.plans import Plan
@@ -63,7 +63,7 @@ def recast(compiled: Compiled) -> Compiled:
     offset += compiled.value_scale * float(np.trace(G))
     np.fill_diagonal(G, 0.0)
     c = -2.0 * h if compiled.c is None else to_numpy(compiled.c).astype(np.float64) - 2.0 * h
-    form = SpinForm(DenseMatrix(G))
+    form = SpinQuadratic(DenseMatrix(G))
     like = np.empty((0, 0))
     return Compiled(compiled.problem, (), c, offset, compiled.value_scale, like, compiled.loops, form)
 

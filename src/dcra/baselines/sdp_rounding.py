@@ -42,7 +42,7 @@ class SdpRounding(Engine):
 class RoundingState(State):
     def __init__(self, engine: SdpRounding, compiled: Compiled, starts: Starts) -> None:
         self.engine, self.compiled, self.starts = engine, compiled, starts
-        self.relaxation = Relaxation(compiled.couplings, starts.seed)
+        self.relaxation = Relaxation(compiled.quadratic_tables, starts.seed)
         self.out = np.ones((starts.count, compiled.n))
         self._done = False
 

@@ -20,7 +20,7 @@ from dcra._array import Host
 from dcra._kernels.store import Dense
 from dcra.bounds.dual import trivial_bound
 from dcra.compiled.form import Compiled
-from dcra.compiled.quadratic import Couplings
+from dcra.compiled.quadratic import QuadraticTables
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_RANK = 48
@@ -34,23 +34,23 @@ PATIENCE = 10.0
 class Relaxation:
     """Resumable: the low-rank factor by rows, from a fixed random start."""
 
-    def __init__(self, couplings: Couplings, seed: int = 0) -> None:
-        n = couplings.field.size
-        self.couplings = couplings
+    def __init__(self, quadratic: QuadraticTables, seed: int = 0) -> None:
+        n = quadratic.field.size
+        self.quadratic = quadratic
         rank = rank_for(n)
         V = np.random.default_rng(seed).standard_normal((n + 1, rank))
         self.V = V / np.linalg.norm(V, axis=1, keepdims=True)
         self.y = np.zeros(n + 1)
         self.place, self.passes, self.gained, self.change = 0, 0, 0.0, inf
         self.scratch = np.empty(rank)
-        self.row_work = max(1, (_entries(couplings) + n) * rank // (n + 1))
+        self.row_work = max(1, (_entries(quadratic) + n) * rank // (n + 1))
 
     def advance(self, work: int) -> None:
         """Visit rows for about `work` operations, to the end of a pass at most."""
         from dcra._kernels.mixing import mix
 
         last = min(len(self.V), self.place + 1 + work // self.row_work)
-        C, field = self.couplings.C, self.couplings.field
+        C, field = self.quadratic.C, self.quadratic.field
         self.gained += mix(C, field, self.V, self.y, self.scratch, self.place, last)
         self.place = last
         if last == len(self.V):
@@ -63,7 +63,7 @@ class Relaxation:
 
     def lower_bound(self) -> float:
         """A number that s'Js + c's does not fall below; -inf where nothing is proved."""
-        S = dense_matrix(self.couplings)
+        S = dense_matrix(self.quadratic)
         size = float(np.sum(np.abs(S)))
         y = self.y[: len(S)]
         p = len(S)
@@ -83,8 +83,8 @@ def rank_for(n: int) -> int:
     return int(min(MOST_RANK, np.ceil(np.sqrt(2 * (n + 1))) + 1))
 
 
-def _entries(couplings: Couplings) -> int:
-    C = couplings.C
+def _entries(quadratic: QuadraticTables) -> int:
+    C = quadratic.C
     return C.cols.size if isinstance(C, Dense) else C.val.size
 
 
@@ -96,9 +96,9 @@ def proof_seconds(n: int) -> float:
     return len(SHIFTS) / 2 * n**3 / 3 / costs.FACTOR_RATE
 
 
-def dense_matrix(couplings: Couplings) -> Host:
+def dense_matrix(quadratic: QuadraticTables) -> Host:
     """8 M as a matrix; without the border where there are no fields."""
-    C, field = couplings.C, couplings.field
+    C, field = quadratic.C, quadratic.field
     n = field.size
     bordered = bool(np.any(field))
     S = np.zeros((n + bordered, n + bordered))
@@ -170,8 +170,8 @@ class SdpStage:
         self.bound = trivial_bound(compiled.problem)
         able = compiled.tabulated and not compiled.pieces and compiled.n <= MOST_DENSE
         self.passing: SdpRounds | None = None
-        if able and affordable(compiled.n, _entries(compiled.couplings), self.seconds):
-            self.passing = SdpRounds(Relaxation(compiled.couplings))
+        if able and affordable(compiled.n, _entries(compiled.quadratic_tables), self.seconds):
+            self.passing = SdpRounds(Relaxation(compiled.quadratic_tables))
 
     @property
     def done(self) -> bool:
@@ -195,6 +195,6 @@ class SdpStage:
             return least
         own = compiled.value_scale * least
         precision = float(np.finfo(np.dtype(str(compiled.like.dtype).rpartition(".")[2])).eps)
-        field = compiled.couplings.field.astype(np.float64)
+        field = compiled.quadratic_tables.field.astype(np.float64)
         fields = compiled.value_scale * float(np.sum(np.abs(field)))
         return own + compiled.offset - precision * fields - 8 * EPS * (abs(own) + abs(compiled.offset))

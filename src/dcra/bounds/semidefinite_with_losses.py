@@ -42,7 +42,7 @@ class MixedStage:
         if not self.done:
             self.x = np.zeros(compiled.n)
             self.delta = units_at(compiled, to_numpy(compiled.residual_at_zero)).delta
-            self.relaxation = Relaxation(compiled.couplings)
+            self.relaxation = Relaxation(compiled.quadratic_tables)
             self._aim()
 
     def advance(self, work: int) -> None:
@@ -78,13 +78,13 @@ class MixedStage:
             self.size += abs(value) + float(np.abs(y) @ (np.abs(p) + np.abs(piece.b)))
             parts.append(y)
         q = np.asarray(compiled.pull(np.concatenate(parts)), np.float64)
-        self.relaxation.couplings = compiled.couplings._replace(field=2.0 * q)
+        self.relaxation.quadratic = compiled.quadratic_tables._replace(field=2.0 * q)
 
     def _prove(self) -> None:
         compiled = self.compiled
         own = self.losses + self.relaxation.lower_bound()
         rows, columns = compiled.n_rows, compiled.n
-        field = float(np.sum(np.abs(self.relaxation.couplings.field)))
+        field = float(np.sum(np.abs(self.relaxation.quadratic.field)))
         allowance = EPS * (rows + columns) * (self.size + field)
         bound = compiled.value_scale * (own - allowance) + compiled.offset
         self.bound = max(self.bound, bound - 8 * EPS * abs(compiled.offset))

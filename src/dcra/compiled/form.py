@@ -19,7 +19,7 @@ import numpy as np
 from dcra._array import Array, Host, device_of, from_numpy, is_numpy, namespace, to_numpy
 from dcra._kernels import library
 from dcra.compiled.piece import Piece, Smoothing
-from dcra.compiled.quadratic import Couplings, SpinForm, build_couplings
+from dcra.compiled.quadratic import QuadraticTables, SpinQuadratic, build_quadratic_tables
 from dcra.compiled.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
 from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
 from dcra.model.constraints import Constraints
@@ -51,7 +51,7 @@ class Compiled:
     value_scale: float
     like: Array
     loops: bool = True  # whether compiled loops may be used
-    quadratic: SpinForm | None = None  # s'Js
+    quadratic: SpinQuadratic | None = None  # s'Js
 
     @property
     def n(self) -> int:
@@ -67,8 +67,8 @@ class Compiled:
 
     @cached_property
     def work_per_pass(self) -> int:
-        couplings = 0 if self.quadratic is None else self.quadratic.entries
-        return max(1, couplings + sum(p.operator.entries for p in self.pieces), self.n)
+        quadratic = 0 if self.quadratic is None else self.quadratic.entries
+        return max(1, quadratic + sum(p.operator.entries for p in self.pieces), self.n)
 
     @property
     def has_columns(self) -> bool:
@@ -171,18 +171,18 @@ class Compiled:
         return self.once(_tables, np.dtype(dtype), padded)
 
     @property
-    def couplings(self) -> Couplings:
+    def quadratic_tables(self) -> QuadraticTables:
         """J and c as compiled loops see them."""
-        return self.once(_couplings)
+        return self.once(_quadratic_tables)
 
 
 def _tables(compiled: Compiled, dtype: np.dtype[Any], padded: bool) -> Tables:
     return build_tables(compiled.pieces, compiled.c, compiled.n, dtype, padded)
 
 
-def _couplings(compiled: Compiled) -> Couplings:
+def _quadratic_tables(compiled: Compiled) -> QuadraticTables:
     c = None if compiled.c is None else to_numpy(compiled.c)
-    return build_couplings(compiled.quadratic, c, compiled.n)
+    return build_quadratic_tables(compiled.quadratic, c, compiled.n)
 
 
 def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool = False) -> Compiled:
@@ -212,7 +212,7 @@ def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool
             where = slice(start, stop)
             pieces.append(Piece(term.loss, operator, b, argument * scale, weight, where, index))
         start = stop
-    form, linear, offset = _spin_form(problem, linear, offset)
+    form, linear, offset = _spin_quadratic(problem, linear, offset)
     c = None if isinstance(linear, float) else linear
     if c is not None and problem.domain == "binary":
         offset += 0.5 * float(namespace(c).sum(c))
@@ -223,22 +223,22 @@ def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool
         c = namespace(c).astype(c / value_scale, problem.like.dtype)
     if form is not None:
         J = form.J if value_scale == 1 else form.J.scaled(1 / value_scale)
-        form = SpinForm(J.astype(problem.like.dtype))
+        form = SpinQuadratic(J.astype(problem.like.dtype))
     loops = library.available() if loops is None else loops
     return Compiled(problem, working, c, offset, value_scale, problem.like, loops, form)
 
 
-def _spin_form(problem: Problem, linear: Any, offset: float) -> tuple[SpinForm | None, Any, float]:
+def _spin_quadratic(problem: Problem, linear: Any, offset: float) -> tuple[SpinQuadratic | None, Any, float]:
     """The quadratic term over spins, with what it adds to c (in the problem's own domain) and the offset."""
     quadratic = problem.quadratic
     if quadratic is None:
         return None, linear, offset
     trace = float(np.sum(quadratic.diagonal))
     if problem.domain == "spin":
-        return SpinForm(quadratic.off_diagonal), linear, offset + trace
+        return SpinQuadratic(quadratic.off_diagonal), linear, offset + trace
     sums = quadratic.row_sums  # x'Qx = s'Qs/4 + e'Qs/2 + e'Qe/4, and linear'x brings e'Qe/2 with it
     total = float(namespace(sums).sum(sums))
-    return SpinForm(quadratic.off_diagonal.scaled(0.25)), linear + sums, offset + 0.25 * (trace - total)
+    return SpinQuadratic(quadratic.off_diagonal.scaled(0.25)), linear + sums, offset + 0.25 * (trace - total)
 
 
 def _without_zero_rows(
@@ -277,7 +277,7 @@ def _moderate(operator: Operator, b: Array, safe: int) -> tuple[Operator, Array,
     return operator.scaled(1 / scale), b / scale, scale
 
 
-def _value_scale(pieces: list[Piece], c: Array | None, safe: int, form: SpinForm | None = None) -> float:
+def _value_scale(pieces: list[Piece], c: Array | None, safe: int, form: SpinQuadratic | None = None) -> float:
     """A power of two that brings F to moderate values, 1 where it has them already."""
     sizes = [0.0 if c is None else float(namespace(c).max(abs(c)))]
     sizes += [] if form is None else [form.J.magnitude]

@@ -1,4 +1,7 @@
-"""The quadratic part in spin form, s'Js + c's, and what compiled loops see of it: local fields."""
+"""The quadratic part in spin form, s'Js + c's, and what compiled loops see of it.
+
+The entries of J are called couplings, and what they and c do to a spin its local field.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ THRESHOLDS = 1 << 14
 _building = threading.Lock()
 
 
-class Couplings(NamedTuple):
+class QuadraticTables(NamedTuple):
     """C = 8 J (zero diagonal) and field = 2 c: flipping s_j costs -s_j g_j with g = field + C s / 2."""
 
     C: Dense | Sparse
@@ -49,7 +52,7 @@ class Couplings(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpinForm:
+class SpinQuadratic:
     """s'Js for spins s; J is symmetric, of zero diagonal wherever its entries are known."""
 
     J: Operator
@@ -81,8 +84,8 @@ class SpinForm:
             s = np.where(half & (s * fields > 0), -s, s)
         return s
 
-    def columns(self, lo: int, hi: int) -> SpinForm:
-        return SpinForm(self.J.columns(lo, hi))
+    def columns(self, lo: int, hi: int) -> SpinQuadratic:
+        return SpinQuadratic(self.J.columns(lo, hi))
 
     @property
     def entries(self) -> int:
@@ -113,7 +116,7 @@ class SpinForm:
         return size
 
 
-def build_couplings(form: SpinForm | None, c: Host | None, n: int) -> Couplings:
+def build_quadratic_tables(form: SpinQuadratic | None, c: Host | None, n: int) -> QuadraticTables:
     """The arrays for compiled loops, in float32 where that is exact and in float64 otherwise."""
     field = np.zeros(n) if c is None else 2.0 * np.asarray(c, np.float64)
     C: Dense | Sparse
@@ -136,7 +139,7 @@ def build_couplings(form: SpinForm | None, c: Host | None, n: int) -> Couplings:
     dtype = np.float32 if whole else np.float64
     kept = np.ascontiguousarray(values, dtype)
     store = Dense(_frozen(kept)) if isinstance(C, Dense) else Sparse(*map(_frozen, (C.ptr, C.idx, kept)))
-    return Couplings(store, _frozen(field.astype(dtype)), whole)
+    return QuadraticTables(store, _frozen(field.astype(dtype)), whole)
 
 
 def thresholds(dtype: Any) -> Host:

@@ -15,7 +15,7 @@ import numpy as np
 from dcra._array import Host
 from dcra._kernels.store import counts, tally
 from dcra.compiled.form import Compiled
-from dcra.compiled.quadratic import Couplings
+from dcra.compiled.quadratic import QuadraticTables
 from dcra.compiled.units import units_at
 from dcra.constrained.repair import rises
 from dcra.constrained.swap import Swap, groups_of
@@ -40,7 +40,7 @@ class QuadraticSwapState(QuadraticAnnealState):
         from dcra._kernels import mixed_swap, quadratic_swap
 
         self.swaps: Any = mixed_swap if compiled.pieces else quadratic_swap
-        self.reach = float(np.max(values_of(compiled.couplings), initial=0.0))
+        self.reach = float(np.max(values_of(compiled.quadratic_tables), initial=0.0))
         self.groups = groups_of(compiled)
         points = within_counts(compiled, initial_spins(compiled, starts), self.groups)
         self.engine = engine
@@ -89,7 +89,9 @@ class ChargedState(QuadraticSwapState):
     """Charged flips at falling temperatures, then swaps until none improves; for couplings alone."""
 
     def __init__(self, engine: ChargedFlips, compiled: Compiled, starts: Starts) -> None:
-        self.rate = rates(compiled.couplings, groups_of(compiled), engine.unit or temperature_unit(compiled))
+        self.rate = rates(
+            compiled.quadratic_tables, groups_of(compiled), engine.unit or temperature_unit(compiled)
+        )
         super().__init__(engine, compiled, starts)
 
     def place(self, spins: Host) -> None:
@@ -104,9 +106,9 @@ class ChargedState(QuadraticSwapState):
         return done
 
 
-def rates(couplings: Couplings, groups: Sequence[Group], unit: float) -> Host:
+def rates(quadratic: QuadraticTables, groups: Sequence[Group], unit: float) -> Host:
     """What leaving a count by one costs: what members gain by turning to one side together, and more."""
-    pull = couplings.field - couplings.fields(np.ones(couplings.field.size))  # -C e / 2
+    pull = quadratic.field - quadratic.fields(np.ones(quadratic.field.size))  # -C e / 2
     sizes = np.array([members.size for members, _, _ in groups])
     together = np.array([np.sum(pull[members], dtype=np.float64) for members, _, _ in groups])
     return np.asarray(np.maximum(together, 0.0) / (sizes * np.maximum(sizes - 1, 1)) + RATE * unit / sizes)

@@ -16,7 +16,7 @@ import numpy as np
 from dcra._array import Array, from_numpy, namespace, set_columns
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Smoothing
-from dcra.compiled.quadratic import SpinForm
+from dcra.compiled.quadratic import SpinQuadratic
 from dcra.model.operators import MatrixFree, Operator, norm_estimate
 
 WIDTH = 64
@@ -30,7 +30,7 @@ class Block:
     hi: int
     operators: tuple[Operator, ...]
     norms: tuple[float, ...]
-    couplings: SpinForm | None = None
+    quadratic: SpinQuadratic | None = None
     bend: float = 0.0  # curvature of x'(J + convexity I)x along these columns
 
     def curvature(self, compiled: Compiled, delta: Smoothing) -> float:
@@ -57,7 +57,7 @@ def convexity(compiled: Compiled) -> float:
     return 0.0 if compiled.quadratic is None else max(0.0, -1.05 * compiled.quadratic.extremes[0])
 
 
-def _coupled(compiled: Compiled, lo: int, hi: int) -> tuple[SpinForm | None, float]:
+def _coupled(compiled: Compiled, lo: int, hi: int) -> tuple[SpinQuadratic | None, float]:
     """The couplings of a block to all variables, and its curvature."""
     form = compiled.quadratic
     if form is None:
@@ -80,8 +80,8 @@ def step(
     xp = namespace(X)
     old = X[:, block.lo : block.hi]
     G = -2 * rho * old if compiled.c is None else compiled.c[block.lo : block.hi] - 2 * rho * old
-    if block.couplings is not None:
-        G = G + 2 * block.couplings.fields(X)
+    if block.quadratic is not None:
+        G = G + 2 * block.quadratic.fields(X)
     Y = compiled.slopes(Z, delta)
     for piece, operator in zip(compiled.pieces, block.operators, strict=True):
         G = G + operator.adjoint(Y[:, piece.where])

@@ -26,7 +26,7 @@ class QuadraticSweepState(InTurn):
         from dcra.engines.sweep import initial_points
 
         self.engine, self.compiled, self.starts = engine, compiled, starts
-        self.couplings = compiled.couplings
+        self.quadratic = compiled.quadratic_tables
         self.points = initial_points(compiled, starts)
         self.out = np.where(self.points >= 0, 1.0, -1.0)
         self.convexity = max(convexity(compiled), 1e-12)
@@ -36,10 +36,10 @@ class QuadraticSweepState(InTurn):
         from dcra.engines.sweep import runs_of
 
         self.sweep = 0
-        self.x = self.points[self.current].astype(self.couplings.dtype)
-        self.g = self.couplings.fields(self.x)
+        self.x = self.points[self.current].astype(self.quadratic.dtype)
+        self.g = self.quadratic.fields(self.x)
         self.rho = np.full(1, FIRST_PENALTY * self.convexity)
-        self.blocks = runs_of(self.couplings.C, self.compiled.n)
+        self.blocks = runs_of(self.quadratic.C, self.compiled.n)
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
 
     def search(self, work: int) -> bool:
@@ -47,7 +47,7 @@ class QuadraticSweepState(InTurn):
 
         total = self.engine.sweeps
         last = min(total, self.sweep + max(1, work // (2 * self.compiled.work_per_pass)))
-        point = (self.couplings.C, self.x, self.g, self.blocks, self.rng, self.rho)
+        point = (self.quadratic.C, self.x, self.g, self.blocks, self.rng, self.rho)
         self._work += sweep(*point, self.convexity, self.sweep, last, total)
         self._steps += last - self.sweep
         self.sweep = last

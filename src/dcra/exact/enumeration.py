@@ -98,10 +98,10 @@ class LoopState(SegmentState):
     def _visit_coupled(self, tables: Tables, lo: int, hi: int) -> tuple[float, int]:
         from dcra._kernels.mixed import gray
 
-        couplings = self.compiled.couplings
+        quadratic = self.compiled.quadratic_tables
         s, z, g = np.empty(self.compiled.n), np.empty_like(tables.b), np.empty(self.compiled.n)
         scratch = (s, z, g, np.empty(3))
-        best, code = gray(tables.model, tables.b, couplings.C, couplings.field, lo, hi, *scratch)
+        best, code = gray(tables.model, tables.b, quadratic.C, quadratic.field, lo, hi, *scratch)
         return float(best), int(code)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from dcra._array import Host
 from dcra._kernels.store import Dense, tabu_memory
 from dcra.compiled.form import Compiled
-from dcra.compiled.quadratic import Couplings, thresholds
+from dcra.compiled.quadratic import QuadraticTables, thresholds
 from dcra.compiled.units import units_at
 from dcra.engines.base import Starts
 from dcra.polish.base import PolishState
@@ -35,16 +35,16 @@ REFRESH = 256
 
 def temperature_unit(compiled: Compiled) -> float:
     """What flipping one spin of a random point changes, typically, scaled to the units of `Anneal`."""
-    couplings = compiled.couplings
-    square = 0.25 * float(np.sum(values_of(couplings).astype(np.float64) ** 2)) / compiled.n
+    quadratic = compiled.quadratic_tables
+    square = 0.25 * float(np.sum(values_of(quadratic).astype(np.float64) ** 2)) / compiled.n
     if compiled.pieces:
         square += (2 * units_at(compiled, _random_residual(compiled)).rho) ** 2
-    field = float(np.sqrt(np.mean(couplings.field.astype(np.float64) ** 2)))
+    field = float(np.sqrt(np.mean(quadratic.field.astype(np.float64) ** 2)))
     return UNIT * (float(np.sqrt(square)) or field or 1.0)
 
 
-def values_of(couplings: Couplings) -> Host:
-    C = couplings.C
+def values_of(quadratic: QuadraticTables) -> Host:
+    C = quadratic.C
     return C.cols if isinstance(C, Dense) else C.val
 
 
@@ -61,10 +61,10 @@ class QuadraticState(PolishState):
     def __init__(self, compiled: Compiled, starts: Starts) -> None:
         from dcra._kernels import mixed, quadratic
 
-        self.couplings = compiled.couplings
+        self.quadratic = compiled.quadratic_tables
         self.kernels: Any = mixed if compiled.pieces else quadratic
         self.tables = compiled.tables(np.float64) if compiled.pieces else None
-        self.dtype = np.dtype(np.float64) if compiled.pieces else self.couplings.dtype
+        self.dtype = np.dtype(np.float64) if compiled.pieces else self.quadratic.dtype
         self.score = np.zeros(3)
         self.chunks = 0
         super().__init__(compiled, starts)
@@ -82,12 +82,12 @@ class QuadraticState(PolishState):
         return float(self.score[1])
 
     def place(self, spins: Host) -> None:
-        couplings = self.couplings
+        quadratic = self.quadratic
         self.s = spins.astype(self.dtype)
-        self.g = couplings.fields(self.s).astype(self.dtype, copy=False)
+        self.g = quadratic.fields(self.s).astype(self.dtype, copy=False)
         if self.tables is None:
-            self.score[:2] = couplings.value(self.s, self.g)
-            self.arrays: tuple[Any, ...] = (couplings.C, self.s, self.g, self.score[:2])
+            self.score[:2] = quadratic.value(self.s, self.g)
+            self.arrays: tuple[Any, ...] = (quadratic.C, self.s, self.g, self.score[:2])
         else:
             self._measure_losses()
         self._work += 1.0 * self.compiled.work_per_pass
@@ -100,19 +100,19 @@ class QuadraticState(PolishState):
         self.z = np.empty_like(self.tables.b)
         model = self.tables.model
         refresh(model, self.tables.b, self.s, self.z)
-        value(model, self.couplings.field.astype(self.dtype, copy=False), self.s, self.z, self.g, self.score)
-        self.arrays = (model, self.couplings.C, self.s, self.z, self.g, self.score)
+        value(model, self.quadratic.field.astype(self.dtype, copy=False), self.s, self.z, self.g, self.score)
+        self.arrays = (model, self.quadratic.C, self.s, self.z, self.g, self.score)
 
     @property
     def tiny(self) -> float:
         """A gain below this is rounding."""
-        return 0.0 if self.couplings.exact and self.tables is None else 1e-12 * abs(self.score[0])
+        return 0.0 if self.quadratic.exact and self.tables is None else 1e-12 * abs(self.score[0])
 
     def advance(self, work: int) -> None:
         before = self.current
         super().advance(min(work, MOST_WORK))
         self.chunks += 1
-        inexact = self.tables is not None or not self.couplings.exact
+        inexact = self.tables is not None or not self.quadratic.exact
         if self.current == before and not self.done and inexact and self.chunks % REFRESH == 0:
             best = self.score[1]
             self.place(self.s)

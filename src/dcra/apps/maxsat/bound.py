@@ -23,7 +23,7 @@ from dcra.apps.maxsat.problem import quadratic_form
 from dcra.bounds.dual import DualStage, Stage, trivial_bound
 from dcra.bounds.semidefinite import EPS, PATIENCE, Relaxation, SdpRounds, affordable
 from dcra.compiled.form import Compiled
-from dcra.compiled.quadratic import Couplings
+from dcra.compiled.quadratic import QuadraticTables
 
 SIGNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 """Of the spins in the four products of a pair."""
@@ -94,8 +94,8 @@ class PairStage:
         self.most = float(clauses.top)  # what every infeasible point costs
         self.prices = np.zeros_like(self.pairs.least_price)
         self.total = np.zeros_like(self.prices)
-        couplings, self.constant, self.size = self.pairs.priced(self.prices)
-        self.relaxation = Relaxation(couplings)
+        quadratic, self.constant, self.size = self.pairs.priced(self.prices)
+        self.relaxation = Relaxation(quadratic)
         self.proof: SdpRounds | None = SdpRounds(self.relaxation)
         self.pricings = 0 if self.pairs.promising else PRICINGS
         self.proofs = 0
@@ -141,7 +141,7 @@ class PairStage:
         if self.pricings == PRICINGS:
             self.prices = self.total / (PRICINGS - PRICINGS // 2)
             self.proof = SdpRounds(self.relaxation)
-        self.relaxation.couplings, self.constant, self.size = self.pairs.priced(self.prices)
+        self.relaxation.quadratic, self.constant, self.size = self.pairs.priced(self.prices)
 
 
 class ClausePairs:
@@ -169,7 +169,7 @@ class ClausePairs:
         self.ptr = np.searchsorted(rows[self.order], np.arange(n + 1)).astype(np.int64)
         self.idx = columns[self.order].astype(np.int32)
 
-    def priced(self, prices: Host) -> tuple[Couplings, float, float]:
+    def priced(self, prices: Host) -> tuple[QuadraticTables, float, float]:
         """Couplings and constant at some prices, and the sum of what is added up in them, without signs."""
         field = self.h.copy()
         np.subtract.at(field, self.i, 0.25 * (prices @ SIGNS[:, 0]))
@@ -178,7 +178,11 @@ class ClausePairs:
         C = Sparse(self.ptr, self.idx, np.tile(4.0 * J, 2)[self.order])  # J stands in both triangles, halved
         paid = float(np.sum(np.abs(prices)))
         size = float(np.sum(np.abs(self.h)) + np.sum(np.abs(self.couplings))) + abs(self.constant) + paid
-        return Couplings(C, 2.0 * field, exact=False), self.constant - 0.25 * float(np.sum(prices)), size
+        return (
+            QuadraticTables(C, 2.0 * field, exact=False),
+            self.constant - 0.25 * float(np.sum(prices)),
+            size,
+        )
 
     def products(self, V: Host) -> Host:
         """The four products of each pair where the relaxation is at V, (pairs, 4)."""

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "counts.hpp"
-#include "couplings.hpp"
+#include "quadratic.hpp"
 #include "rng.hpp"
 
 namespace dcra {
