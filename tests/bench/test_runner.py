@@ -57,7 +57,7 @@ def test_rows_say_all(tmp_path):
     wanted = {"benchmark": "toy", "instance": "large-0", "method": "good", "seed": 0, "budget": None}
     assert wanted.items() <= row.items()
     assert (row["status"], row["fun"], row["wall"], row["cpu"]) == ("ok", 10.0, 0.5, 0.25)
-    assert row["compile"] >= 0
+    assert row["importing"] >= 0
     known = {
         "dcra",
         "commit",

@@ -88,7 +88,7 @@ class Benchmark(ABC):
     """Threads that a solve may use; the runner sets it."""
 
     def warm(self, case: Case) -> None:
-        """Compile what a case needs, before its clock starts; called once per method in every process."""
+        """Import what a case needs, before its clock starts; called once per method in every process."""
         from dcra.bench.solving import warm
 
         warm(case.method)
@@ -102,7 +102,7 @@ class Benchmark(ABC):
         """Solve one case and judge the answer in float64; raises `Skip` where that is not possible here.
 
         The row has at least "fun" (the judged objective), "wall" and "cpu" (seconds of the solve, without
-        the making of the instance or compiling). The runner adds the case, the versions and the machine.
+        the making of the instance). The runner adds the case, the versions and the machine.
         """
 
     @abstractmethod

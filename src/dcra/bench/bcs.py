@@ -128,7 +128,7 @@ def _settings(size: str, small: bool, count: int) -> Iterable[Setting]:
 
 @cache
 def _warm(method: str) -> None:
-    """Compile and import whatever a method needs, before it is timed."""
+    """Import whatever a method needs, before it is timed."""
     setting = Setting(0, 0.3, 0.5, 0.1, 0)
     A, y, _ = instance(24, setting.alpha, setting.rho, noise=setting.noise)
     _solve(Case(setting.name, method, budget=30.0), setting, A, y, starts=1)

@@ -131,7 +131,7 @@ def _model(method: str, bits: int, feature_map: str, seed: int) -> Any:
 
 @cache
 def _warm_up(method: str) -> None:
-    """Compile what a method uses, outside the clock."""
+    """Import what a method uses, outside the clock."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 20)), np.arange(60) % 3
     _model(method, 20, "linear", 0).fit(X, y)

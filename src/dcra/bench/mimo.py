@@ -87,7 +87,7 @@ class Mimo(Benchmark):
             raise Skip(f"{case.method} is left out beyond {LARGEST[case.method]} antennas: minutes a frame")
         sent = instance(case.instance)
         detect = detector(case.method, sent, system, case.seed)
-        compile_for(case.method, system.constellation, system.n > SMALL_ENOUGH)
+        import_for(case.method, system.constellation, system.n > SMALL_ENOUGH)
         wall, cpu = time.perf_counter(), time.process_time()
         levels, stages = detect()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -148,8 +148,8 @@ def judged(sent: mimo.Frames, levels: Host, system: System) -> Row:
 
 
 @cache
-def compile_for(method: str, constellation: str, large: bool) -> None:
-    """Solve something small with the loops that a system needs, once in a process."""
+def import_for(method: str, constellation: str, large: bool) -> None:
+    """Solve something small by the stages that a system needs, once in a process."""
     rng = np.random.default_rng(0)
     n, frames = (SMALL_ENOUGH + 1, 1) if large else (12, 6)  # some not proven at once: every stage is needed
     sent = mimo.transmit(mimo.iid_channel(n, n, rng), 4.0, constellation, frames=frames, rng=rng)

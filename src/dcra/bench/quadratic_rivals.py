@@ -1,6 +1,6 @@
 """What a rival on quadratic objectives is, ours and those of others alike.
 
-A rival is prepared first, without a clock: packages are imported, loops compiled, models built, and where a
+A rival is prepared first, without a clock: packages are imported, models built, and where a
 tool has to be told its amount of work instead of its time, its pace is measured. What preparing returns is
 then run against the clock.
 """
@@ -18,7 +18,7 @@ from dcra.engines.base import Engine
 from dcra.model.problem import Problem
 
 WARMING = 0.2
-"""Seconds of a solve before the one that counts; compiling, where it is needed, comes on top."""
+"""Seconds of a solve before the one that counts."""
 
 
 @dataclass(frozen=True)

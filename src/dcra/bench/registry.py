@@ -10,6 +10,7 @@ from dcra.messages import suggest
 BENCHMARKS: dict[str, str] = {
     "table1": "dcra.bench.table1:Table1",
     "sensitivity": "dcra.bench.sensitivity:Sensitivity",
+    "ablation": "dcra.bench.ablation:Ablation",
     "families": "dcra.bench.families:Families",
     "bcs": "dcra.bench.bcs:BinaryCompressedSensing",
     "hashing": "dcra.bench.hashing:Hashing",

@@ -19,7 +19,7 @@ from dcra.bench.registry import BENCHMARKS, find_benchmark
 from dcra.messages import suggest
 
 GRACE, SHARE = 120.0, 4.0
-"""A case is given up after its budget times 1 + SHARE and GRACE seconds: compiling may come on top."""
+"""A case is given up after its budget times 1 + SHARE and GRACE seconds: importing comes on top."""
 
 OWN_LIMIT = 3600.0
 """A method that stops by its own rule is given up after this many seconds."""

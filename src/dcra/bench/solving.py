@@ -82,7 +82,7 @@ def thinned(history: Sequence[tuple[float, float]], most: int = MOST_POINTS) -> 
 
 
 def warm(method: str) -> None:
-    """Compile and import what a method needs by tiny solves, dense and sparse; other names are left alone.
+    """Import what a method needs by tiny solves, dense and sparse; other names are left alone.
 
     Exact methods get a problem that they finish in no time.
     """

@@ -105,7 +105,7 @@ def tables(title: str, rows: Sequence[Row]) -> list[Section]:
                     [*head, PAPER[head[0], head[1]].dcra_seconds, *line]
                     for head, line in zip(heads, lines, strict=True)
                 ],
-                "Seconds of the solve alone: making the instance, importing and compiling come before the "
+                "Seconds of the solve alone: making the instance and importing come before the "
                 "clock starts. CPU seconds count all threads.",
                 digits=3,
                 frozen=2,

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
         case = Case(**json.loads(line))
         if case.method not in warmed:
             warmed[case.method] = warm(benchmark, case)
-        send(out, {**run_case(benchmark, case), "compile": warmed[case.method]})
+        send(out, {**run_case(benchmark, case), "importing": warmed[case.method]})
 
 
 def private_output() -> BinaryIO:
@@ -50,7 +50,7 @@ def send(out: BinaryIO, message: dict[str, Any]) -> None:
 
 
 def warm(benchmark: Benchmark, case: Case) -> float:
-    """Seconds of compiling; what goes wrong here will go wrong again, and be told, in the run."""
+    """Seconds of importing; what goes wrong here will go wrong again, and be told, in the run."""
     begin = time.perf_counter()
     try:
         benchmark.warm(case)
