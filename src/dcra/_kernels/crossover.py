@@ -1,7 +1,12 @@
-"""The best child of two points: where they differ, each connected part is taken from the better parent."""
+"""The best child of two points: where they differ, each connected part is taken from the better parent.
+
+Under counts, which parts to take is a knapsack: their weights are the changes of a count.
+"""
+
+import numpy as np
 
 from .face import Loop
-from .store import Array, Dense, Sparse
+from .store import Array, Counts, Crossing, Dense, Sparse
 
 _cross = Loop(
     "crossover.cross",
@@ -42,3 +47,40 @@ def cross(
     Returns the spins that were changed.
     """
     return _cross(C, s, g, score, other, sign, part, stack)
+
+
+_cross_within = Loop(
+    "crossover.cross_within",
+    """
+    C        store (n, n)
+    s        real (n) rw
+    g        real (n) rw
+    score    float64 (2) rw
+    other    real (n)
+    sign     float
+    counts   Counts
+    scratch  Crossing
+    changes  int64 (groups) rw
+    """,
+    returns=int,
+)
+
+
+def cross_within(
+    C: Dense | Sparse,
+    s: Array,
+    g: Array,
+    score: Array,
+    other: Array,
+    sign: float,
+    counts: Counts,
+    scratch: Crossing,
+) -> int:
+    """As `cross`, within counts: of the parts that change one count, those of the least sum that keeps it.
+
+    Parameters
+    ----------
+    counts : Counts   from `store.counts`, for this very s
+    scratch : Crossing   from `store.crossing`
+    """
+    return _cross_within(C, s, g, score, other, sign, counts, scratch, np.zeros(counts.ups.size, np.int64))

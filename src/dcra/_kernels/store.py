@@ -101,6 +101,22 @@ def counts(x: Array, groups: Sequence[tuple[Array, int, int]]) -> Counts:
     return Counts(group, place, members, start, ups, ends[:, 0].copy(), ends[:, 1].copy())
 
 
+class _Crossing(NamedTuple):
+    part: Array
+    stack: Array
+    rise: Array
+    home: Array
+    change: Array
+    sums: Array
+    took: Array
+
+
+def crossing(n: int, cells: int = 1 << 20) -> Crossing:
+    """Scratch for n variables; knapsacks of more than so many cells are not tried."""
+    part, stack, home, change = (np.empty(n, np.int64) for _ in range(4))
+    return Crossing(part, stack, np.empty(n), home, change, np.empty(n + 1), np.empty(cells, np.uint8))
+
+
 class _Tally(NamedTuple):
     group: Array
     ups: Array
@@ -336,6 +352,20 @@ class Counts(_Counts, Struct):
         check_places("members", self.members, n)
         if np.any((self.ups < 0) | (self.ups > np.diff(start))):
             raise ValueError("`ups` must be between 0 and the size of each group")
+
+
+class Crossing(_Crossing, Struct):
+    """Scratch of `crossover.cross_within`: of the parts, and of the knapsack that chooses among them."""
+
+    layout = """
+        part    int64 (n) rw
+        stack   int64 (n) rw
+        rise    float64 (n) rw
+        home    int64 (n) rw
+        change  int64 (n) rw
+        sums    float64 (n+1) rw
+        took    uint8 (cells) rw
+    """
 
 
 class Tally(_Tally, Struct):

@@ -7,7 +7,8 @@ point at a gentler temperature.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -129,17 +130,25 @@ class Annealing(Plan):
 
     def _crossed(self, spins: Host) -> tuple[Host, float]:
         """The child of a point and all of the elite, and its value."""
-        from dcra._kernels.crossover import cross
-
-        quadratic = self.compiled.quadratic_tables
+        compiled = self.compiled
+        quadratic = compiled.quadratic_tables
         s = spins.astype(quadratic.dtype)
         g = quadratic.fields(s)
         score = np.full(2, quadratic.value(s, g))
+        self._cross(s, g, score)
+        return s.astype(np.float64), compiled.value_scale * float(score[0]) + compiled.offset
+
+    def _cross(self, s: Host, g: Host, score: Host) -> None:
+        """Let s take what is better in others."""
+        from dcra._kernels.crossover import cross
+
         scratch = np.empty(s.size, np.int64), np.empty(s.size, np.int64)
-        signs = (1.0, -1.0) if not quadratic.field.any() else (1.0,)
+        for other, sign in self._partners(s.dtype):
+            cross(self.compiled.quadratic_tables.C, s, g, score, other, sign, *scratch)
+
+    def _partners(self, dtype: Any) -> Iterator[tuple[Host, float]]:
+        """The elite; where nothing tells up from down, also upside down."""
+        signs = (1.0, -1.0) if not self.compiled.quadratic_tables.field.any() else (1.0,)
         for _, other in self.elite:
             for sign in signs:
-                sign_ = quadratic.dtype.type(sign)
-                cross(quadratic.C, s, g, score, other.astype(s.dtype), sign_, *scratch)
-        compiled = self.compiled
-        return s.astype(np.float64), compiled.value_scale * float(score[0]) + compiled.offset
+                yield other.astype(dtype), sign

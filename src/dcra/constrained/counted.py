@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from math import inf
 
+from dcra._array import Host
+from dcra._kernels.store import counts, crossing
 from dcra.auto.annealing import HOT, Annealing
 from dcra.auto.decision import Traits
 from dcra.compiled.form import Compiled
@@ -37,7 +39,6 @@ class CountedAnnealing(Annealing):
         super().__init__(compiled)
         roomy = all(map(is_roomy, groups_of(compiled)))
         self.engine = ChargedFlips if roomy and not compiled.pieces else Swap
-        self.crossing = False  # children would leave the counts
         self.fresh = 0  # runs from random points
         self.found = dict.fromkeys(HOTS, inf)  # the best objective of theirs, by first temperature
 
@@ -51,6 +52,14 @@ class CountedAnnealing(Annealing):
         if self.fresh % 2:
             return HOTS[self.fresh // 2 % len(HOTS)]
         return min(self.found, key=self.found.__getitem__)
+
+    def _cross(self, s: Host, g: Host, score: Host) -> None:
+        from dcra._kernels.crossover import cross_within
+
+        quadratic, scratch = self.compiled.quadratic_tables, crossing(s.size)
+        at = counts(s, groups_of(self.compiled))
+        for other, sign in self._partners(s.dtype):
+            cross_within(quadratic.C, s, g, score, other, sign, at, scratch)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         super().learn(search, task, outcome, fun)
