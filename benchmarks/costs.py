@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dcra import costs
+from dcra.apps.maxsat import ClauseAnneal, ClauseProblem, random_clauses
 from dcra.bounds.semidefinite import Relaxation
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
@@ -90,6 +91,19 @@ def sum_seconds(loops: bool) -> float:
     return best_of(segment) * SEGMENTS / 2 ** (n / 2)
 
 
+def literal_rate() -> float:
+    clauses = random_clauses(1000, 4000, 3, seed=0)
+    compiled = compile_problem(ClauseProblem(clauses))
+    passes = 20
+
+    def run() -> None:
+        state = ClauseAnneal(passes).start(compiled, Starts(0, 0, 1))
+        while not state.done:
+            state.advance(10**9)
+
+    return clauses.literals.size * passes / best_of(run)
+
+
 def probe_seconds() -> float:
     A = np.ones((costs.PROBE, costs.PROBE))
     return best_of(lambda: A @ A)
@@ -104,6 +118,7 @@ MEASURED: dict[str, Callable[[], float]] = {
     "PRODUCT_RATE": product_rate,
     "FACTOR_RATE": factor_rate,
     "RELAXATION_RATE": relaxation_rate,
+    "LITERAL_RATE": literal_rate,
     "SUM_SECONDS": lambda: sum_seconds(loops=True),
     "ARRAY_SUM_SECONDS": lambda: sum_seconds(loops=False),
     "PROBE_SECONDS": probe_seconds,

@@ -27,6 +27,9 @@ PRODUCT_RATE, FACTOR_RATE = 1e10, 5e9
 RELAXATION_RATE = 1e9
 """Operations of the passes of the semidefinite relaxation in a second."""
 
+LITERAL_RATE = 1e8
+"""Literals of clauses that a pass of annealing visits in a second."""
+
 SUM_SECONDS, ARRAY_SUM_SECONDS = 25e-9, 500e-9
 """For one sum of two quarters that meet in the middle: in the loops, and in array code."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
+from dcra.engines.polished import Polished
 from dcra.exact.meet_in_the_middle import meetable
 from dcra.exact.mixed_model import piecewise_linear, piecewise_quadratic
 from dcra.losses import Loss
@@ -15,10 +16,12 @@ from dcra.named import load
 from dcra.search.plans import Plan
 from dcra.search.state import Search
 
+RECIPES = "dcra.polish.recipes"
+
 METHODS: dict[str, str] = {
     "auto": "the best that is to be had in the time given",
-    "sweep": "dcra.polish.recipes:sweep",
-    "dcra": "dcra.polish.recipes:dcra",
+    "sweep": f"{RECIPES}:sweep",
+    "dcra": f"{RECIPES}:dcra",
     "dcra-paper": "dcra.engines.dcra:DCRA.paper",
     "flip": "dcra.polish.flip:Flip",
     "pair-flip": "dcra.polish.pair:PairFlip",
@@ -83,12 +86,23 @@ PLANS: dict[str, str] = {
 def resolve(method: Any) -> tuple[str, Engine | None]:
     """A method's label, and its engine; None for "auto", which chooses engines itself."""
     if isinstance(method, Engine):
-        return method.name, method
+        return label_of(method), method
     if not isinstance(method, str):
         raise TypeError(f"`method` must be a name or an engine of dcra.engines; got {type(method).__name__}")
     if method not in METHODS:
         raise ValueError(suggest("method", method, METHODS))
     return method, None if method == "auto" else engine_of(method)
+
+
+def label_of(engine: Engine) -> str:
+    """The method that an engine is with its present options, or else the name of its kind."""
+    modules = (f"{RECIPES}:", f"{type(engine).__module__}:")
+    for name, path in METHODS.items():
+        if path.startswith(modules) and engine_of(name) == engine:
+            return name
+    if isinstance(engine, Polished):
+        return f"{label_of(engine.first)} + {label_of(engine.second)}"
+    return engine.name
 
 
 def engine_of(name: str) -> Engine:

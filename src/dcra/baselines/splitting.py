@@ -19,15 +19,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dcra import costs
 from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
 from dcra.compiled.units import natural_units
 
 Projection = Callable[[Array], Array]
-
-FACTOR_SPEED = 20
-"""Multiplications of a factorisation in the time of one entry of a product."""
 
 
 def onto_box(X: Array) -> Array:
@@ -154,7 +152,7 @@ def factorised(compiled: Compiled, theta: tuple[float, ...], shift: float) -> Ca
 def factor_work(compiled: Compiled) -> int:
     """What that costs, in entries of A."""
     small = min(compiled.n, compiled.n_rows)
-    return compiled.work_per_pass * (4 + small // FACTOR_SPEED)
+    return compiled.work_per_pass * (4 + int(small * costs.PASS_RATE / costs.FACTOR_RATE))
 
 
 def _factorise(compiled: Compiled, theta: tuple[float, ...], shift: float) -> Callable[[Host], Host]:

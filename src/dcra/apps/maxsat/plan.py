@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dcra import costs
 from dcra.apps.maxsat.bound import stage_for
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import ClauseProblem
@@ -29,8 +30,8 @@ FULL_SHARE = 1 / 8
 ENOUGH, ROOM = 500, 0.9
 """Passes of a good run, for which it may take more than its share: so much of the time left."""
 
-PILOT_ENTRIES = 3e7
-"""Literals that the first run of a timed search may pass over: it is there to learn the pace."""
+PILOT_SECONDS = 0.3
+"""About what the first run of a timed search may take: it is there to learn the pace."""
 
 MOST_PASSES = 50_000_000
 MOVES_PER_CLAUSE = 200
@@ -79,7 +80,8 @@ class ClausePlan(Plan):
         if limit is None:
             return ClauseAnneal(COUNTED_PASSES, hard_share=share)
         if self.rate is None:
-            return ClauseAnneal(int(np.clip(PILOT_ENTRIES / self.entries, 1, FIRST_PASSES)), hard_share=share)
+            passes = PILOT_SECONDS * costs.LITERAL_RATE / self.entries
+            return ClauseAnneal(int(np.clip(passes, 1, FIRST_PASSES)), hard_share=share)
         self.passes *= 2
         left = max(search.seconds_left, 0.0)
         full = max(FULL_SHARE * search.limits.n_jobs * limit, min(ENOUGH / self.rate, ROOM * left))
