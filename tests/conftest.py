@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,6 +13,9 @@ import pytest
 from hypothesis import settings
 
 from dcra._array import to_numpy
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells leave it to what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("dcra", derandomize=True, deadline=None, max_examples=30)
 settings.load_profile("dcra")

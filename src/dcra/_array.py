@@ -15,6 +15,9 @@ Host = np.ndarray[Any, Any]
 """A NumPy array."""
 
 
+NUMPY = (np.ndarray, np.generic)
+
+
 def is_array(x: object) -> bool:
     """Whether `x` belongs to a library that speaks the array API (NumPy included)."""
     return compat.is_array_api_obj(x)
@@ -26,9 +29,10 @@ def is_numpy(x: object) -> bool:
 
 def namespace(*arrays: Array) -> Any:
     """The array-API namespace shared by `arrays`. NumPy 2 is one itself, and finding that out is quick."""
-    if all(isinstance(x, np.ndarray | np.generic) for x in arrays):
-        return np
-    return compat.array_namespace(*arrays)
+    for x in arrays:
+        if not isinstance(x, NUMPY):
+            return compat.array_namespace(*arrays)
+    return np
 
 
 def device_of(x: Array) -> Any:

@@ -208,16 +208,20 @@ class _LoopBox:
         self.z = np.empty_like(self.tables.b)
         self.columns, self.blocks = np.arange(compiled.n), runs_of(self.tables.model.A, compiled.n)
         self.rng = random_state(0)
+        self.rest, self.rho = np.zeros(compiled.n, np.int64), np.zeros(1)
+        self.delta: tuple[float, ...] = ()
+        self.model = self.tables.model
 
     def sweep(self, delta: tuple[float, ...], sweeps: int, refresh: bool) -> Host:
         from dcra._kernels import state
         from dcra._kernels.sweep import sweep
 
-        rest = np.zeros(self.x.size, np.int64)
-        model = self.tables.smoothed(delta)
+        if delta != self.delta:
+            self.delta, self.model = delta, self.tables.smoothed(delta)
         if refresh:
-            state.refresh(model, self.tables.b, self.x, self.z)
-        point = (model, self.x, self.z, self.columns, self.blocks, rest, self.rng, np.zeros(1))
+            state.refresh(self.model, self.tables.b, self.x, self.z)
+        self.rest[:] = 0
+        point = (self.model, self.x, self.z, self.columns, self.blocks, self.rest, self.rng, self.rho)
         sweep(*point, 0, sweeps, 0, KAPPA, 0.0)
         return np.asarray(self.x, np.float64)
 
