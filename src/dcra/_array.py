@@ -36,7 +36,7 @@ def namespace(*arrays: Array) -> Any:
 
 
 def device_of(x: Array) -> Any:
-    return compat.device(x)
+    return "cpu" if isinstance(x, np.ndarray) else compat.device(x)
 
 
 def is_torch(x: Array) -> bool:
@@ -63,8 +63,10 @@ def to_numpy(x: Array) -> Host:
 
 def from_numpy(x: Host, like: Array, dtype: Any = None) -> Array:
     """`x` as an array of `like`'s library, on its device, in `dtype` (default: that of `like`)."""
-    xp = namespace(like)
-    return xp.asarray(x, dtype=like.dtype if dtype is None else dtype, device=device_of(like))
+    dtype = like.dtype if dtype is None else dtype
+    if isinstance(like, np.ndarray):
+        return np.asarray(x, dtype)
+    return namespace(like).asarray(x, dtype=dtype, device=device_of(like))
 
 
 def set_columns(x: Array, lo: int, hi: int, value: Array) -> Array:

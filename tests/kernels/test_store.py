@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from dcra._kernels import seed, store
+from dcra._kernels.face import exchanged
 from dcra._kernels.rng import reseed
 
 from .conftest import Case
@@ -35,3 +36,23 @@ def test_models_are_read_only_and_smoothing_changes_slopes_only():
     np.testing.assert_allclose(other.rows.table[:, 0], [1, 1 / 2.5, 0.5])
     assert other.A is model.A
     assert not any(a.flags.writeable for a in (*model.A, *model.rows, model.c, model.L))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_exchanging_an_array_is_packing_anew(sparse):
+    """The quick way gives the very structure of the slow one; other shapes and types go the slow way."""
+    case = Case(["l1", "huber"], sparse=sparse)
+    table = 2.0 * case.model.rows.table
+    rows = exchanged(case.model.rows, "table", table)
+    model = exchanged(case.model, "rows", rows)
+    fresh = type(model)(*model[:1], type(rows)(*rows), *model[2:])
+    assert "packed" in vars(model)
+    assert bytes(model.packed.value) == bytes(fresh.packed.value)
+    assert model.packed[2:] == fresh.packed[2:]
+    assert model.rows.table is table
+    assert bytes(model.packed.value) != bytes(case.model.packed.value)
+    for other in (table.astype(np.float32), table[:, :4], table[::-1]):
+        wrong = exchanged(case.model.rows, "table", other)
+        assert "packed" not in vars(wrong)
+        with pytest.raises((TypeError, ValueError), match="must"):
+            _ = wrong.packed

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .face import Struct, check_places
+from .face import Struct, check_places, exchanged
 
 TABLE, LOGISTIC, CAPPED = 0, 1, 2
 
@@ -206,7 +206,7 @@ def smoothed(model: Model, delta: Any) -> Model:
     k = np.where(rows.kind == TABLE, table[:, 1], 0.0)
     slope = 1.0 / np.maximum(k + room, 1e-30)
     table[:, 0] = np.where(rows.kind == LOGISTIC, table[:, 0], slope)
-    return model._replace(rows=rows._replace(table=_frozen((table,))[0]))
+    return exchanged(model, "rows", exchanged(rows, "table", _frozen((table,))[0]))
 
 
 def _frozen(arrays: Sequence[Array]) -> list[Array]:

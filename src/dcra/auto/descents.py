@@ -80,7 +80,7 @@ class Portfolio(Plan):
         for state in sweeps:
             self.sweep_cost = max(0.05, state.pace / self.compiled.work_per_pass)
         self.speed = outcome.state.work / max(outcome.seconds, 1e-6)
-        if self.units is None or fun <= search.fun:
+        if search.starts_left > 0 and (self.units is None or fun <= search.fun):
             z = self.compiled.residual(from_numpy(outcome.spins, self.compiled.like))
             self.units = units_at(self.compiled, to_numpy(z))
 
