@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dcra._array import from_numpy, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import Units, natural_units, units_at
@@ -114,4 +112,4 @@ class Portfolio(Plan):
         return grant
 
     def _passes(self, work: float) -> int:
-        return int(np.clip(work / self.pace, MIN_PASSES, MAX_PASSES))
+        return int(min(max(MIN_PASSES, work / self.pace), MAX_PASSES))

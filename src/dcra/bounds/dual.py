@@ -159,7 +159,7 @@ class DualStage:
         """Go on with the sweeps of a round, and end it with a bound; the work decides only where to pause."""
         if self.done:
             return
-        sweeps = int(np.clip(work // (2 * self.compiled.work_per_pass), 1, self.SWEEPS - self.swept))
+        sweeps = min(max(1, work // (2 * self.compiled.work_per_pass)), self.SWEEPS - self.swept)
         self.point = self._relaxation.sweep(self.delta, sweeps, refresh=self.swept == 0)
         self.swept = (self.swept + sweeps) % self.SWEEPS
         if self.swept == 0:

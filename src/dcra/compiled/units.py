@@ -6,6 +6,7 @@ rho     the gradient that such slopes send to one variable
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +32,16 @@ class Units(NamedTuple):
 
 def natural_units(compiled: Compiled) -> Units:
     """Units guessed from a random point; a better point gives better ones, by `units_at`."""
-    signs = np.where(np.random.default_rng(0).random((1, compiled.n)) < 0.5, -1.0, 1.0)
-    found = units_at(compiled, to_numpy(compiled.residual(from_numpy(signs, compiled.like))))
+    signs = from_numpy(_random_signs(compiled.n), compiled.like)
+    found = units_at(compiled, to_numpy(compiled.residual(signs)))
     return Units(tuple(ANSWER_SHARE * d for d in found.delta), found.rho)
+
+
+@lru_cache(maxsize=4)
+def _random_signs(n: int) -> Host:
+    signs = np.where(np.random.default_rng(0).random((1, n)) < 0.5, -1.0, 1.0)
+    signs.flags.writeable = False
+    return signs
 
 
 def units_at(compiled: Compiled, Z: Host) -> Units:
