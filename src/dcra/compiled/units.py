@@ -32,7 +32,7 @@ class Units(NamedTuple):
 
 def natural_units(compiled: Compiled) -> Units:
     """Units guessed from a random point; a better point gives better ones, by `units_at`."""
-    signs = from_numpy(_random_signs(compiled.n), compiled.like)
+    signs = from_numpy(_random_signs(compiled.n).copy(), compiled.like)
     found = units_at(compiled, to_numpy(compiled.residual(signs)))
     return Units(tuple(ANSWER_SHARE * d for d in found.delta), found.rho)
 
