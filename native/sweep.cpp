@@ -1,4 +1,4 @@
-// Coordinate sweeps on the box form  env(Ax - b) + c'x + rho sum(1 - x_j^2).
+// Coordinate sweeps on the box form  env(Ax - b) + c'x + rho sum(t_j + shape t_j^2 / 2), t_j = 1 - x_j^2.
 
 #include <cmath>
 
@@ -28,22 +28,30 @@ template <class T> double polarisation(const T* x, const int64_t* columns, int64
     return total / double(m);
 }
 
-// Minimise the majoriser in x_j; what x_j changed by.
+// How columns move and how the penalty is steered, in the order of `engines.rule.Rule`.
+struct Rule {
+    double kappa, momentum, shape, power, least, patience;
+};
+
+// Minimise the majoriser in x_j, with momentum; what x_j changed by.
 template <class S, class T = typename S::Real>
-DCRA_INLINE T step(const Model<S>& model, T* x, int64_t* rest, int64_t j, T g, double rho, double kappa,
-                   double patience) {
+DCRA_INLINE T step(const Model<S>& model, T* x, int64_t* rest, int64_t j, T g, double rho, const Rule& rule) {
+    T* before = x + model.A.n;
     const T old = x[j];
-    const double inverse = 1.0 / (kappa * curvature(model, j));
-    const double target = double(old) - (double(g) + double(model.c[j]) - 2.0 * rho * double(old)) * inverse;
+    const double inverse = 1.0 / (rule.kappa * curvature(model, j)), now = double(old);
+    const double pull = 2.0 * rho * now * (1.0 + rule.shape * (1.0 - now * now));
+    const double slope = double(g) + double(model.c[j]) - pull;
+    const double target = now - slope * inverse + rule.momentum * (now - double(before[j]));
+    before[j] = old;
     x[j] = T(clip(target, -1.0, 1.0));
-    if (x[j] == old && magnitude(old) == 1) rest[j] = whole(patience * (magnitude(target) - 1.0), 64.0);
+    if (x[j] == old && magnitude(old) == 1) rest[j] = whole(rule.patience * (magnitude(target) - 1.0), 64.0);
     return x[j] - old;
 }
 
 // Every column once. The move of one and the gradient of the next are one loop over the rows.
 template <class S, class T = typename S::Real>
 int64_t pass(const Model<S>& model, T* x, T* z, const int64_t* columns, int64_t m, int64_t* blocks, int64_t k,
-             int64_t* rest, uint64_t* rng, double rho, double kappa, double patience) {
+             int64_t* rest, uint64_t* rng, double rho, const Rule& rule) {
     int64_t work = 0, moved = -1;  // the column whose move z has not seen yet
     const int64_t width = (m + k - 1) / k;
     T dx = 0;
@@ -64,7 +72,7 @@ int64_t pass(const Model<S>& model, T* x, T* z, const int64_t* columns, int64_t 
                 g = grad(model.A, j, z, model.rows);
             }
             work += length(model.A, j);
-            dx = step(model, x, rest, j, g, rho, kappa, patience);
+            dx = step(model, x, rest, j, g, rho, rule);
             moved = dx != 0 ? j : -1;
         }
     }
@@ -75,19 +83,24 @@ int64_t pass(const Model<S>& model, T* x, T* z, const int64_t* columns, int64_t 
     return work;
 }
 
-// Run sweeps first .. last, of `total` that take x from the inside of the box to its corners.
+// Run sweeps first .. last, of `total` that take x from the inside of the box to its corners; x is followed by where each
+// of its entries was before its last step.
 template <class S, class T = typename S::Real>
 int64_t sweep(const Model<S>& model, T* x, T* z, const int64_t* columns, int64_t* blocks, int64_t* rest, uint64_t* rng,
-              double* rho, int64_t first, int64_t last, int64_t total, double kappa, double patience, int64_t m,
-              int64_t k) {
+              double* rho, int64_t first, int64_t last, int64_t total, const double* numbers, int64_t m, int64_t k) {
     int64_t work = 0;
     if (k == 0) return 0;
-    if (total > 0 && rho[0] == 0) rho[0] = first_penalty(model, columns, m);
+    const Rule rule{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
+    const double unit = total > 0 ? first_penalty(model, columns, m) : 0.0;
+    if (total > 0 && rho[0] == 0) rho[0] = unit;
     for (int64_t s = first; s < last; ++s) {
         if (total > 0 && s > 0 && polarisation(x, columns, m) == 1.0) break;
-        work += pass(model, x, z, columns, m, blocks, k, rest, rng, rho[0], kappa, patience);
-        if (total > 0)
-            rho[0] *= std::exp(std::sqrt((double(s) + 1.0) / double(total)) - polarisation(x, columns, m));
+        work += pass(model, x, z, columns, m, blocks, k, rest, rng, rho[0], rule);
+        if (total > 0) {
+            const double wanted = std::pow((double(s) + 1.0) / double(total), rule.power);
+            rho[0] *= std::exp(wanted - polarisation(x, columns, m));
+            if (rho[0] < rule.least * unit) rho[0] = rule.least * unit;
+        }
     }
     return work;
 }

@@ -33,7 +33,9 @@ def test_engines_are_in_natural_units():
     assert STUDIES["rank"].make(1000, units, 11) == DCRA(rank=11, rank_one=True)
 
 
-@pytest.mark.parametrize("method", ["rank=1", "rank=1e+03", "rho=1", "delta=1", "sweeps=10", "sweep-kappa=1"])
+@pytest.mark.parametrize(
+    "method", ["rank=1", "rank=1e+03", "rho=1", "delta=1", "sweeps=10", "sweep-kappa=1", "sweep-power=0.5"]
+)
 def test_one_start_of_each_study(method):
     made = Sensitivity().run(Case("l1-30x20-0", method, 0))
     assert made["study"] == method.partition("=")[0]

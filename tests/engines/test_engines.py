@@ -13,6 +13,7 @@ from dcra._array import from_numpy, to_numpy
 from dcra.compiled.form import compile_problem
 from dcra.engines import DCRA, Engine, Polished, Starts, Sweep
 from dcra.engines.blocks import blocks_of, squared_norm, sweep
+from dcra.engines.rule import PLAIN, Rule
 from dcra.exact.enumeration import SEGMENTS, Enumerate, spins_of
 from dcra.losses import NAMES
 from dcra.methods import METHODS, engine_of
@@ -235,7 +236,7 @@ def test_block_sweeps_descend(names, kappa, store):
         Z = compiled.residual(X)
         value = box_form(compiled, X, rho, 0.3)
         for q in itertools.islice(itertools.cycle(range(len(blocks))), 24):
-            X, Z = sweep(compiled, blocks, np.array([q]), X, Z, rho, 0.3, kappa)
+            X, Z, _ = sweep(compiled, blocks, np.array([q]), X, Z, rho, 0.3, PLAIN._replace(kappa=kappa))
             lower = box_form(compiled, X, rho, 0.3)
             assert (lower <= value + tolerance * (1 + np.abs(value))).all()
             value = lower
@@ -250,33 +251,38 @@ def test_smaller_kappa_need_not_descend():
     moved = {}
     for kappa in (0.4, 0.5, 1.0):
         X = np.full((1, 1), 0.5)
-        moved[kappa] = sweep(compiled, blocks, np.array([0]), X, X.copy(), 0.0, 0.0, kappa)[0].item()
+        rule = PLAIN._replace(kappa=kappa)
+        moved[kappa] = sweep(compiled, blocks, np.array([0]), X, X.copy(), 0.0, 0.0, rule)[0].item()
     assert moved == {0.4: pytest.approx(-0.75), 0.5: -0.5, 1.0: 0.0}
 
 
-def coordinate_descent(A, b, c, weight, x, order, rho, delta, kappa):
-    """One pass over single columns for weighted l1, as DESIGN's formula has it."""
-    x = x.copy()
+def coordinate_pass(A, b, c, weight, x, before, order, rho, delta, rule):
+    """One pass over single columns for weighted l1, as the formula of `Rule` has it."""
+    x, before = x.copy(), before.copy()
     for j in order:
         y = weight * np.clip((A @ x - b) / delta, -1, 1)
-        L = kappa * weight.max() * (A[:, j] @ A[:, j]) / delta
-        x[j] = np.clip(x[j] - (A[:, j] @ y + c[j] - 2 * rho * x[j]) / L, -1, 1)
-    return x
+        L = rule.kappa * weight.max() * (A[:, j] @ A[:, j]) / delta
+        pull = 2 * rho * x[j] * (1 + rule.shape * (1 - x[j] ** 2))
+        step = (A[:, j] @ y + c[j] - pull) / L - rule.momentum * (x[j] - before[j])
+        before[j], x[j] = x[j], np.clip(x[j] - step, -1, 1)
+    return x, before
 
 
-def test_block_of_one_is_coordinate_descent(rng):
+@pytest.mark.parametrize("rule", [PLAIN, Rule()])
+def test_block_of_one_is_a_pass_over_columns(rule, rng):
     A, b, c, weight = (rng.standard_normal(s) for s in ((6, 5), 6, 5, 6))
     weight = np.abs(weight)
     compiled = compile_problem(Problem([Term("l1", A, b, weight)], linear=c))
     blocks = blocks_of(compiled, 1)
     X = rng.uniform(-1, 1, (3, 5))
-    want = X.copy()
-    Z = compiled.residual(X)
+    want = [(x.copy(), x.copy()) for x in X]
+    Z, before = compiled.residual(X), X.copy()
     for _ in range(10):
         order = rng.permutation(5)
-        X, Z = sweep(compiled, blocks, order, X, Z, 0.2, 0.7, 0.5)
-        want = np.stack([coordinate_descent(A, b, c, weight, x, order, 0.2, 0.7, 0.5) for x in want])
-        np.testing.assert_allclose(X, want, atol=1e-12)
+        X, Z, before = sweep(compiled, blocks, order, X, Z, 0.2, 0.7, rule, before)
+        want = [coordinate_pass(A, b, c, weight, *pair, order, 0.2, 0.7, rule) for pair in want]
+        np.testing.assert_allclose(X, [x for x, _ in want], atol=1e-12)
+        np.testing.assert_allclose(before, [last for _, last in want], atol=1e-12)
 
 
 def test_products_only_make_one_block(monkeypatch, rng):
@@ -301,7 +307,7 @@ def test_columns_without_curvature_go_to_their_corner():
     A = np.array([[1.0, 0.0, 0.0]])
     compiled = compile_problem(Problem([Term("l1", A, [0.0])], linear=[0.0, 2.0, -3.0]))
     X, Z = np.zeros((1, 3)), np.zeros((1, 1))
-    X, _ = sweep(compiled, blocks_of(compiled, 1), np.arange(3), X, Z, 0.0, 1.0, 0.5)
+    X, _, _ = sweep(compiled, blocks_of(compiled, 1), np.arange(3), X, Z, 0.0, 1.0, PLAIN)
     np.testing.assert_array_equal(X, [[0.0, -1.0, 1.0]])
 
 

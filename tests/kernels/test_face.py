@@ -18,6 +18,7 @@ from dcra._kernels.gray import gray
 from dcra._kernels.state import measure, refresh, value
 from dcra._kernels.sweep import round_to_spins, sweep
 from dcra._kernels.tabu import rises_at, tabu
+from dcra.engines.rule import PLAIN, Rule
 
 from .conftest import Case, to_sparse
 
@@ -25,11 +26,21 @@ from .conftest import Case, to_sparse
 def sweep_arguments(case):
     x, z = case.point(1, spins=False)
     n = case.n
-    return [case.model, x, z, np.arange(n), np.arange(n), np.zeros(n, np.int64), seed.state(1), np.zeros(1)]
+    trail = np.stack([x, x])
+    return [
+        case.model,
+        trail,
+        z,
+        np.arange(n),
+        np.arange(n),
+        np.zeros(n, np.int64),
+        seed.state(1),
+        np.zeros(1),
+    ]
 
 
 def swept(arguments, *numbers):
-    return sweep(*arguments, *(numbers or (0, 3, 3, 0.5, 0.0)))
+    return sweep(*arguments, *(numbers or (0, 3, 3, np.array(PLAIN))))
 
 
 def frozen(array):
@@ -38,14 +49,18 @@ def frozen(array):
 
 
 WRONG = {
-    "a list": (lambda x: list(x), TypeError, "`x` must be a NumPy array; got list"),
-    "another dtype": (lambda x: x.astype(np.float32), TypeError, "`x` must be of dtype float64; got float32"),
-    "swapped bytes": (lambda x: x.astype(">f8"), TypeError, "`x` must be of dtype float64; got >f8"),
-    "too short": (lambda x: x[:-1].copy(), ValueError, r"`x` must have shape \(6\); got \(5,\)"),
-    "a matrix": (lambda x: x[None], ValueError, r"`x` must have shape \(6\); got \(1, 6\)"),
-    "empty": (lambda x: x[:0], ValueError, r"`x` must have shape \(6\); got \(0,\)"),
-    "every other": (lambda x: np.repeat(x, 2)[::2], ValueError, "`x` must be C-contiguous"),
-    "read-only": (frozen, ValueError, "`x` must be writable, for it is changed; got a read-only array"),
+    "a list": (lambda x: list(x), TypeError, "`trail` must be a NumPy array; got list"),
+    "another dtype": (
+        lambda x: x.astype(np.float32),
+        TypeError,
+        "`trail` must be of dtype float64; got float32",
+    ),
+    "swapped bytes": (lambda x: x.astype(">f8"), TypeError, "`trail` must be of dtype float64; got >f8"),
+    "too short": (lambda x: x[:, :-1].copy(), ValueError, r"`trail` must have shape \(2, 6\); got \(2, 5\)"),
+    "a matrix": (lambda x: x[0], ValueError, r"`trail` must have shape \(2, 6\); got \(6,\)"),
+    "empty": (lambda x: x[:0], ValueError, r"`trail` must have shape \(2, 6\); got \(0, 6\)"),
+    "every other": (lambda x: np.repeat(x, 2, axis=0)[::2], ValueError, "`trail` must be C-contiguous"),
+    "read-only": (frozen, ValueError, "`trail` must be writable, for it is changed; got a read-only array"),
 }
 
 
@@ -70,7 +85,7 @@ def test_what_is_wrong_with_an_array_is_said(wrong, warm, monkeypatch):
 
 def test_each_argument_is_named():
     case = Case(["l1"])
-    for place, name in enumerate(["x", "z", "columns", "blocks", "rest", "rng", "rho"], start=1):
+    for place, name in enumerate(["trail", "z", "columns", "blocks", "rest", "rng", "rho"], start=1):
         arguments = sweep_arguments(case)
         arguments[place] = arguments[place].astype(np.int8)
         with pytest.raises(TypeError, match=f"`{name}` must be of dtype"):
@@ -78,7 +93,7 @@ def test_each_argument_is_named():
     with pytest.raises(TypeError, match="`model` must be of type Model; got tuple"):
         swept([tuple(case.model), *sweep_arguments(case)[1:]])
     with pytest.raises(TypeError, match="integer"):
-        swept(sweep_arguments(case), 0.5, 3, 3, 0.5, 0.0)
+        swept(sweep_arguments(case), 0.5, 3, 3, np.array(PLAIN))
 
 
 def test_arrays_that_are_only_read_may_be_read_only():
@@ -94,7 +109,7 @@ def test_numbers_of_numpy_are_numbers():
     case = Case(["l1"])
     plain, arguments = sweep_arguments(case), sweep_arguments(case)
     swept(plain)
-    swept(arguments, np.int64(0), np.int32(3), np.uint8(3), np.float32(0.5), 0)
+    swept(arguments, np.int64(0), np.int32(3), np.uint8(3), np.array(PLAIN))
     np.testing.assert_array_equal(plain[1], arguments[1])
 
 
@@ -177,8 +192,9 @@ def test_nothing_is_no_obstacle(shape, sparse):
     measure(model, x, z, score)
     assert score[2] == r
     order, rest = np.arange(n), np.zeros(n, np.int64)
-    sweep(model, x, z, order, order.copy(), rest, seed.state(1), np.ones(1), 0, 2, 2, 0.5, 1.0)
-    sweep(model, x, z, order[:0], order[:0].copy(), rest, seed.state(1), np.ones(1), 0, 2, 2, 0.5, 1.0)
+    rule, trail = np.array(Rule()), np.stack([x, x])
+    sweep(model, trail, z, order, order.copy(), rest, seed.state(1), np.ones(1), 0, 2, 2, rule)
+    sweep(model, trail, z, order[:0], order[:0].copy(), rest, seed.state(1), np.ones(1), 0, 2, 2, rule)
     round_to_spins(model, x, z)
     for search in (flip, pair):
         search(model, x, z, score, order, np.zeros(2, np.int64), 5)
@@ -207,7 +223,8 @@ def test_what_is_not_a_number_ends_and_stays_inside(losses, where, bad, variant)
     n, score, rng = case.n, np.zeros(3), seed.state(1)
     measure(model, x, z, score)
     order, rest = np.arange(n), np.zeros(n, np.int64)
-    sweep(model, x.copy(), z.copy(), order, order.copy(), rest, rng, np.zeros(1), 0, 5, 5, 0.5, 4.0)
+    trail, rule = np.stack([x, x]), np.array(Rule(patience=4.0))
+    sweep(model, trail, z.copy(), order, order.copy(), rest, rng, np.zeros(1), 0, 5, 5, rule)
     assert np.all((rest >= 0) & (rest <= 64))
     flip(model, x.copy(), z.copy(), score, order, np.zeros(2, np.int64), 50)
     pair(model, x.copy(), z.copy(), score, order, np.zeros(2, np.int64), 50)
@@ -238,7 +255,9 @@ def test_eight_threads_at_once_give_the_answers_of_one(variant):
         x, z = case.point(index, spins=False)
         n, score = case.n, np.zeros(3)
         state = (np.arange(n), np.arange(n), np.zeros(n, np.int64), seed.state(1, index), np.zeros(1))
-        sweep(case.model, x, z, *state, 0, 30, 30, 0.5, 2.0)
+        trail = np.stack([x, x])
+        sweep(case.model, trail, z, *state, 0, 30, 30, np.array(Rule()))
+        x = trail[0]
         round_to_spins(case.model, x, z)
         measure(case.model, x, z, score)
         best, ladder = x.copy(), np.geomspace(5, 0.1, 50)

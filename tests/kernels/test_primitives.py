@@ -5,6 +5,7 @@ from dcra._kernels import seed
 from dcra._kernels.flip import flip
 from dcra._kernels.state import measure, refresh, value
 from dcra._kernels.sweep import sweep
+from dcra.engines.rule import PLAIN
 
 from .conftest import LOSSES, Case
 
@@ -54,7 +55,10 @@ def test_gradient_is_the_slope_of_the_smoothed_loss(losses, weight):
             rest = np.ones(case.n, np.int64)
             rest[j] = 0
             order, rng = np.arange(case.n), seed.state(1)
-            sweep(case.model, y, u, order, order.copy(), rest, rng, np.zeros(1), 0, 1, 0, kappa, 0.0)
+            trail = np.stack([y, y])
+            rule = np.array(PLAIN._replace(kappa=kappa))
+            sweep(case.model, trail, u, order, order.copy(), rest, rng, np.zeros(1), 0, 1, 0, rule)
+            y = trail[0]
             L = case.model.rows.table[:, 0] @ case.model.L[:, j]
             up, down = x.copy(), x.copy()
             up[j], down[j] = x[j] + h, x[j] - h

@@ -17,6 +17,7 @@ from dcra.compiled.form import Compiled, compile_problem
 from dcra.compiled.units import natural_units
 from dcra.engines.base import Starts
 from dcra.engines.blocks import blocks_of, first_penalty, steered, sweep
+from dcra.engines.rule import Rule
 from dcra.engines.sweep import initial_points
 from dcra.exact.enumeration import spins_of
 from dcra.model.problem import DOMAINS, Problem
@@ -146,11 +147,13 @@ def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> Array:
     rng = np.random.default_rng((starts.seed, starts.first, 1))
     X = from_numpy(initial_points(compiled, starts), compiled.like)
     Z = _residual(compiled, X, B)
-    rho = first_penalty(compiled, blocks, delta, X.shape[0])
+    xp, rule = namespace(X), Rule()
+    first = rho = first_penalty(compiled, blocks, delta, X.shape[0])
+    before: Array | None = xp.asarray(X, copy=True)
     for s in range(SWEEPS):
-        X, Z = sweep(compiled, blocks, rng.permutation(len(blocks)), X, Z, rho, delta, 0.5)
-        rho = steered(rho, X, (s + 1) / SWEEPS)
-    xp = namespace(X)
+        order = rng.permutation(len(blocks))
+        X, Z, before = sweep(compiled, blocks, order, X, Z, rho, delta, rule, before)
+        rho = steered(rho, first, X, (s + 1) / SWEEPS, rule)
     return xp.where(X >= 0, xp.ones_like(X), -xp.ones_like(X))
 
 

@@ -76,7 +76,7 @@ CONSTANTS: dict[str, tuple[Sequence[str], str]] = {
         LOSSES,
         "FIRST_GRANT, FULL_SHARE, LONGEST, ENOUGH, SWEEP_SHARE, MIN_SWEEPS, MIN_PASSES, HOT, COLD",
     ),
-    "engines.sweep": (LOSSES, "SPREAD, PATIENCE"),
+    "engines.sweep": (LOSSES, "SPREAD"),
     "polish.anneal": (LOSSES, "CAUTION"),
     "polish.flip": (LOSSES, "PATIENCE"),
     "auto.annealing": (

@@ -76,10 +76,31 @@ STUDIES: dict[str, Study] = {
     ),
     "sweep-kappa": Study(
         "sweep",
-        "kappa (default 0.5)",
+        "kappa (default 0.7)",
         (0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 5),
         (0.2, 0.5, 1, 5),
         lambda value, units, p: Sweep(kappa=value),
+    ),
+    "sweep-momentum": Study(
+        "sweep",
+        "momentum (default 0.5)",
+        (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
+        (0.01, 0.3, 0.5, 0.7),
+        lambda value, units, p: Sweep(momentum=value),
+    ),
+    "sweep-shape": Study(
+        "sweep",
+        "shape of the penalty (default 0.3)",
+        (0.01, 0.1, 0.2, 0.3, 0.4, 0.5),
+        (0.01, 0.3, 0.5),
+        lambda value, units, p: Sweep(shape=value),
+    ),
+    "sweep-power": Study(
+        "sweep",
+        "exponent of the schedule (default 0.35)",
+        (0.15, 0.25, 0.35, 0.5, 0.7, 1),
+        (0.25, 0.35, 0.5),
+        lambda value, units, p: Sweep(power=value),
     ),
     "sweep-block": Study(
         "sweep",

@@ -22,6 +22,7 @@ from dcra.compiled.form import Compiled
 from dcra.compiled.units import units_at
 from dcra.engines.blocks import blocks_of
 from dcra.engines.blocks import sweep as sweep_blocks
+from dcra.engines.rule import PLAIN
 from dcra.engines.sweep import runs_of
 from dcra.losses import Linear
 from dcra.model.problem import Problem
@@ -29,8 +30,6 @@ from dcra.model.quadratic import least_quadratic, next_value
 from dcra.model.term import Term
 
 EPS = float(np.finfo(np.float64).eps)
-KAPPA = 0.6
-"""Share of the curvature bound in a step: at 1/2, steps on a quadratic are reflections, and never settle."""
 
 
 class Slopes(NamedTuple):
@@ -204,10 +203,11 @@ class _LoopBox:
 
     def __init__(self, compiled: Compiled) -> None:
         self.tables = compiled.tables(np.float32)
-        self.x = np.zeros(compiled.n, np.float32)
+        self.trail = np.zeros((2, compiled.n), np.float32)
         self.z = np.empty_like(self.tables.b)
         self.columns, self.blocks = np.arange(compiled.n), runs_of(self.tables.model.A, compiled.n)
         self.rng = random_state(0)
+        self.rule = np.array(PLAIN)
         self.rest, self.rho = np.zeros(compiled.n, np.int64), np.zeros(1)
         self.delta: tuple[float, ...] = ()
         self.model = self.tables.model
@@ -219,11 +219,11 @@ class _LoopBox:
         if delta != self.delta:
             self.delta, self.model = delta, self.tables.smoothed(delta)
         if refresh:
-            state.refresh(self.model, self.tables.b, self.x, self.z)
+            state.refresh(self.model, self.tables.b, self.trail[0], self.z)
         self.rest[:] = 0
-        point = (self.model, self.x, self.z, self.columns, self.blocks, self.rest, self.rng, self.rho)
-        sweep(*point, 0, sweeps, 0, KAPPA, 0.0)
-        return np.asarray(self.x, np.float64)
+        point = (self.model, self.trail, self.z, self.columns, self.blocks, self.rest, self.rng, self.rho)
+        sweep(*point, 0, sweeps, 0, self.rule)
+        return np.asarray(self.trail[0], np.float64)
 
 
 class _BlockBox:
@@ -241,7 +241,7 @@ class _BlockBox:
             self.Z = self.compiled.residual(self.X)
         for _ in range(sweeps):
             order = self.rng.permutation(len(self.blocks))
-            self.X, self.Z = sweep_blocks(
-                self.compiled, self.blocks, order, self.X, self.Z, 0.0, delta, KAPPA
+            self.X, self.Z, _ = sweep_blocks(
+                self.compiled, self.blocks, order, self.X, self.Z, 0.0, delta, PLAIN
             )
         return np.asarray(to_numpy(self.X)[0], np.float64)

@@ -2,7 +2,7 @@
 
 The penalty is measured along v0, p - |V'v0|^2 = sum_j (1 - x_j^2), so a column of V is its x_j in [-1, 1]:
 
-    env(Ax - b) + c'x + x'Jx + rho sum_j (1 - x_j^2).
+    env(Ax - b) + c'x + x'Jx + rho sum_j (t_j + shape t_j^2 / 2),  t_j = 1 - x_j^2.
 
 Where there are couplings J, rho begins at the smallest eigenvalue of J, not at 0: the form is convex there.
 """
@@ -17,6 +17,7 @@ from dcra._array import Array, from_numpy, namespace, set_columns
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Smoothing
 from dcra.compiled.quadratic import SpinQuadratic
+from dcra.engines.rule import Rule
 from dcra.model.operators import MatrixFree, Operator, norm_estimate
 
 WIDTH = 64
@@ -74,19 +75,37 @@ def squared_norm(operator: Operator) -> float:
 
 
 def step(
-    compiled: Compiled, block: Block, X: Array, Z: Array, rho: Array | float, delta: Smoothing, kappa: float
+    compiled: Compiled,
+    block: Block,
+    X: Array,
+    Z: Array,
+    rho: Array | float,
+    delta: Smoothing,
+    rule: Rule,
+    before: Array | None = None,
 ) -> tuple[Array, Array]:
-    """New columns of X (k, n) for one block, and the residuals (k, r) that follow from them."""
+    """New columns of X (k, n) for one block, and the residuals (k, r) that follow from them.
+
+    `before` (k, n) is where columns were before their last step; without it there is no momentum.
+    """
     xp = namespace(X)
     old = X[:, block.lo : block.hi]
-    G = -2 * rho * old if compiled.c is None else compiled.c[block.lo : block.hi] - 2 * rho * old
+    G = -2 * rho * old
+    if rule.shape:
+        G = G * (1 + rule.shape * (1 - old * old))
+    if compiled.c is not None:
+        G = G + compiled.c[block.lo : block.hi]
     if block.quadratic is not None:
         G = G + 2 * block.quadratic.fields(X)
     Y = compiled.slopes(Z, delta)
     for piece, operator in zip(compiled.pieces, block.operators, strict=True):
         G = G + operator.adjoint(Y[:, piece.where])
-    L = kappa * block.curvature(compiled, delta)
-    new = xp.clip(old - G / L, -1.0, 1.0) if L > 0 else xp.where(G == 0, old, -xp.sign(G))
+    L = rule.kappa * block.curvature(compiled, delta)
+    if L > 0:
+        last = 0.0 if before is None else rule.momentum * (old - before[:, block.lo : block.hi])
+        new = xp.clip(old - G / L + last, -1.0, 1.0)
+    else:
+        new = xp.where(G == 0, old, -xp.sign(G))
     move = new - old
     parts = [operator.apply(move) for operator in block.operators]
     if parts:
@@ -102,13 +121,20 @@ def sweep(
     Z: Array,
     rho: Array | float,
     delta: Smoothing,
-    kappa: float,
-) -> tuple[Array, Array]:
-    """One pass over all blocks for X (k, n) with residuals Z (k, r); kappa >= 1/2 makes it a descent."""
+    rule: Rule,
+    before: Array | None = None,
+) -> tuple[Array, Array, Array | None]:
+    """One pass over all blocks for X (k, n) with residuals Z (k, r): X, Z and, where given, `before`.
+
+    Without momentum, kappa >= 1/2 makes it a descent.
+    """
     for q in order:
-        new, Z = step(compiled, blocks[q], X, Z, rho, delta, kappa)
-        X = set_columns(X, blocks[q].lo, blocks[q].hi, new)
-    return X, Z
+        block = blocks[q]
+        new, Z = step(compiled, block, X, Z, rho, delta, rule, before)
+        if before is not None:
+            before = set_columns(before, block.lo, block.hi, X[:, block.lo : block.hi])
+        X = set_columns(X, block.lo, block.hi, new)
+    return X, Z, before
 
 
 def first_penalty(compiled: Compiled, blocks: list[Block], delta: Smoothing, count: int) -> Array:
@@ -117,7 +143,8 @@ def first_penalty(compiled: Compiled, blocks: list[Block], delta: Smoothing, cou
     return from_numpy(np.full((count, 1), curvature / 64 or 1.0), compiled.like)
 
 
-def steered(rho: Array, X: Array, progress: float) -> Array:
-    """rho after a sweep, raised or lowered so that the mean of x_j^2 follows sqrt(progress)."""
+def steered(rho: Array, first: Array, X: Array, progress: float, rule: Rule) -> Array:
+    """rho after a sweep, raised or lowered so that the mean of x_j^2 follows progress^power."""
     xp = namespace(X)
-    return rho * xp.exp(progress**0.5 - xp.mean(X * X, axis=-1, keepdims=True))
+    moved = rho * xp.exp(progress**rule.power - xp.mean(X * X, axis=-1, keepdims=True))
+    return xp.maximum(moved, rule.least * first)

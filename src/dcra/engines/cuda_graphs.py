@@ -10,24 +10,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dcra._array import Array, Host, is_torch
+from dcra._array import Array, Host, is_torch, namespace
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Smoothing
 from dcra.engines.blocks import Block, step, sweep
+from dcra.engines.rule import Rule
 
 
 class Runner:
-    """Points X (k, n) and their residuals."""
+    """Points X (k, n), their residuals, and where columns were before their last step."""
 
     def __init__(
-        self, compiled: Compiled, blocks: list[Block], X: Array, delta: Smoothing, kappa: float
+        self, compiled: Compiled, blocks: list[Block], X: Array, delta: Smoothing, rule: Rule
     ) -> None:
-        self.compiled, self.blocks, self.delta, self.kappa = compiled, blocks, delta, kappa
-        self.X, self.Z = X, compiled.residual(X)
+        self.compiled, self.blocks, self.delta, self.rule = compiled, blocks, delta, rule
+        self.X, self.Z, self.before = X, compiled.residual(X), namespace(X).asarray(X, copy=True)
 
     def sweep(self, order: Host, rho: Array) -> None:
         """One pass over all blocks."""
-        self.X, self.Z = sweep(self.compiled, self.blocks, order, self.X, self.Z, rho, self.delta, self.kappa)
+        point = (self.X, self.Z, rho, self.delta, self.rule, self.before)
+        self.X, self.Z, self.before = sweep(self.compiled, self.blocks, order, *point)
 
     def refresh(self) -> None:
         """Compute the residuals anew."""
@@ -38,11 +40,11 @@ class GraphRunner(Runner):
     """A CUDA graph for each block, which reads and writes the same memory at every replay."""
 
     def __init__(
-        self, compiled: Compiled, blocks: list[Block], X: Array, delta: Smoothing, kappa: float
+        self, compiled: Compiled, blocks: list[Block], X: Array, delta: Smoothing, rule: Rule
     ) -> None:
         import torch
 
-        super().__init__(compiled, blocks, X.clone(), delta, kappa)
+        super().__init__(compiled, blocks, X.clone(), delta, rule)
         self.rho = torch.zeros((X.shape[0], 1), dtype=X.dtype, device=X.device)
         aside = torch.cuda.Stream(X.device)  # libraries allocate at first use, which cannot be recorded
         aside.wait_stream(torch.cuda.current_stream(X.device))
@@ -57,6 +59,7 @@ class GraphRunner(Runner):
                 with torch.cuda.graph(graph, pool=pool):
                     self._step(block)
         self.X.copy_(X)
+        self.before.copy_(X)
         self.refresh()
 
     def sweep(self, order: Host, rho: Any) -> None:
@@ -68,8 +71,11 @@ class GraphRunner(Runner):
         self.Z.copy_(self.compiled.residual(self.X))
 
     def _step(self, block: Block) -> None:
-        new, Z = step(self.compiled, block, self.X, self.Z, self.rho, self.delta, self.kappa)
-        self.X[:, block.lo : block.hi] = new
+        columns = slice(block.lo, block.hi)
+        point = (self.X, self.Z, self.rho, self.delta, self.rule, self.before)
+        new, Z = step(self.compiled, block, *point)
+        self.before[:, columns] = self.X[:, columns]
+        self.X[:, columns] = new
         self.Z.copy_(Z)
 
 
@@ -86,11 +92,11 @@ def _quick_products() -> Iterator[None]:
         torch.backends.cuda.matmul.allow_tf32 = chosen
 
 
-def runner_for(compiled: Compiled, blocks: list[Block], X: Array, delta: Smoothing, kappa: float) -> Runner:
+def runner_for(compiled: Compiled, blocks: list[Block], X: Array, delta: Smoothing, rule: Rule) -> Runner:
     """Graphs where they can be recorded; a loss that talks to the host cannot be."""
     if is_torch(X) and X.is_cuda:
         try:
-            return GraphRunner(compiled, blocks, X, delta, kappa)
+            return GraphRunner(compiled, blocks, X, delta, rule)
         except RuntimeError:
             pass
-    return Runner(compiled, blocks, X, delta, kappa)
+    return Runner(compiled, blocks, X, delta, rule)

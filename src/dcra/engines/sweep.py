@@ -20,6 +20,7 @@ from dcra.compiled.units import natural_units
 from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.engines.blocks import WIDTH, blocks_of, convexity, first_penalty, steered
 from dcra.engines.cuda_graphs import runner_for
+from dcra.engines.rule import Rule
 
 SPREAD = 0.1
 """Starts are uniform in [-SPREAD, SPREAD]."""
@@ -29,8 +30,8 @@ SPREAD = 0.1
 class Sweep(Engine):
     """Sweeps over the columns while rho takes x from the inside of the box to its corners.
 
-    rho is steered after every sweep so that the mean of x_j^2 follows sqrt(sweep / sweeps): the penalty has
-    no scale to be tuned.
+    rho is steered after every sweep so that the mean of x_j^2 follows (sweep / sweeps)^power: the penalty has
+    no scale to be tuned. Columns move by a step along their slope and a share of their last move.
 
     Parameters
     ----------
@@ -39,7 +40,14 @@ class Sweep(Engine):
     smoothing : float, tuple of floats (one per term) or "auto"
         delta.
     kappa : float
-        Share of the curvature bound that is used; 1/2 or more guarantees descent at fixed rho.
+        Share of the curvature bound that is used; 1/2 or more guarantees descent at fixed rho where there is
+        no momentum.
+    momentum : float
+        The share of its last move that a column repeats; at least 0 and below 1.
+    shape : float
+        The penalty is rho sum(t + shape t^2 / 2), t = 1 - x_j^2; from 0 to 1/2, where it stays concave.
+    power : float
+        The exponent of the schedule.
     block : int, optional
         1 for the compiled coordinate loop, more for array blocks of that many columns; by default the
         former where it can run.
@@ -47,7 +55,10 @@ class Sweep(Engine):
 
     sweeps: int = 200
     smoothing: Smoothing | str = "auto"
-    kappa: float = 0.5
+    kappa: float = Rule().kappa
+    momentum: float = Rule().momentum
+    shape: float = Rule().shape
+    power: float = Rule().power
     block: int | None = None
 
     name: ClassVar[str] = "sweep"
@@ -57,9 +68,19 @@ class Sweep(Engine):
             raise ValueError(f"`sweeps` must be at least 1; got {self.sweeps}")
         if not self.kappa > 0:
             raise ValueError(f"`kappa` must be positive; got {self.kappa!r}")
-        object.__setattr__(self, "kappa", float(self.kappa))
+        for name, fits, wanted in (
+            ("momentum", 0 <= self.momentum < 1, "at least 0 and below 1"),
+            ("shape", 0 <= self.shape <= 0.5, "from 0 to 1/2"),
+            ("power", 0 < self.power <= 1, "above 0 and at most 1"),
+        ):
+            if not fits:
+                raise ValueError(f"`{name}` must be {wanted}; got {getattr(self, name)!r}")
         if self.block is not None and self.block < 1:
             raise ValueError(f"`block` must be at least 1; got {self.block}")
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(float(self.kappa), float(self.momentum), float(self.shape), float(self.power))
 
     def compiles(self, compiled: Compiled) -> bool:
         """Whether the compiled coordinate loop serves this problem."""
@@ -106,11 +127,11 @@ class BlockState(State):
         self.engine = engine
         blocks, delta = blocks_of(compiled, engine.block or WIDTH), _number(engine.smoothing)
         X = from_numpy(initial_points(compiled, starts), compiled.like)
-        self.runner = runner_for(compiled, blocks, X, delta, engine.kappa)
+        self.runner = runner_for(compiled, blocks, X, delta, engine.rule)
         self.cost = 2 * compiled.work_per_pass * starts.count
         self.rng = np.random.default_rng((starts.seed, starts.first, 1))
         self.n_blocks, self.count = len(blocks), starts.count
-        self.rho = first_penalty(compiled, blocks, delta, starts.count)
+        self.first_rho = self.rho = first_penalty(compiled, blocks, delta, starts.count)
         self.convexity = convexity(compiled)
         self.done_sweeps = 0
 
@@ -122,7 +143,8 @@ class BlockState(State):
                 self.runner.refresh()
             self.runner.sweep(self.rng.permutation(self.n_blocks), self.rho - self.convexity)
             self.done_sweeps += 1
-            self.rho = steered(self.rho, self.runner.X, self.done_sweeps / self.engine.sweeps)
+            share = self.done_sweeps / self.engine.sweeps
+            self.rho = steered(self.rho, self.first_rho, self.runner.X, share, self.engine.rule)
         to_numpy(self.rho[:1, :])  # an accelerator has only been told what to do: let the clock see it done
 
     @property
@@ -147,20 +169,20 @@ class CoordinateState(InTurn):
         self.b = table.b
         self.points = initial_points(compiled, starts).astype(np.float32)
         self.out = np.where(self.points >= 0, 1.0, -1.0)
-        self.columns = np.arange(compiled.n)
+        self.columns, self.rule = np.arange(compiled.n), np.array(engine.rule)
         super().__init__(starts.count)
 
     def begin(self) -> None:
         from dcra._kernels.state import refresh
 
         self.sweep = 0
-        self.x = self.points[self.current].copy()
+        self.trail = np.repeat(self.points[self.current][None], 2, axis=0)
         self.z = np.empty_like(self.b)
         self.rest = np.zeros(self.compiled.n, np.int64)
         self.rho = np.zeros(1)
         self.blocks = runs_of(self.model.A, self.compiled.n)
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
-        refresh(self.model, self.b, self.x, self.z)
+        refresh(self.model, self.b, self.trail[0], self.z)
         self._work += self.compiled.work_per_pass
 
     def search(self, work: int) -> bool:
@@ -168,21 +190,18 @@ class CoordinateState(InTurn):
 
         engine = self.engine
         last = min(engine.sweeps, self.sweep + max(1, work // (2 * self.compiled.work_per_pass)))
-        point = (self.model, self.x, self.z, self.columns, self.blocks, self.rest, self.rng, self.rho)
-        self._work += kernel.sweep(*point, self.sweep, last, engine.sweeps, engine.kappa, PATIENCE)
+        point = (self.model, self.trail, self.z, self.columns, self.blocks, self.rest, self.rng, self.rho)
+        self._work += kernel.sweep(*point, self.sweep, last, engine.sweeps, self.rule)
         self._steps += last - self.sweep
         self.sweep = last
         return last == engine.sweeps
 
     def keep(self, finished: bool) -> None:
-        self.out[self.current] = np.where(self.x >= 0, 1.0, -1.0)
+        self.out[self.current] = np.where(self.trail[0] >= 0, 1.0, -1.0)
 
     def candidates(self) -> Host:
         return self.out
 
-
-PATIENCE = 2.0
-"""Sweeps for which a variable rests that would overshoot its corner by one."""
 
 RUN = 64
 """Columns of a sparse A that are visited in a row: neighbours in memory."""
