@@ -141,7 +141,7 @@ BAD = [
     ("a.rud", "x 3\n", "line 1: the number of nodes must be a whole number; got 'x'"),
     ("a.rud", "3\n", "line 1: the number of edges is missing"),
     ("a.rud", "-3 1\n1 2 1\n", "line 1: the number of nodes must not be negative"),
-    ("a.rud", "3000000000 1\n1 2 1\n", "line 1: the number of nodes is 3000000000, a vector of 24 GB"),
+    ("a.rud", "3000000000 1\n1 2 1\n", "line 1: .*nodes is 3000000000 in a file of 19 bytes with 1 entries"),
     ("a.rud", "0 0\n", "line 1: a graph needs at least one node"),
     ("a.rud", "3 2\n1 2 1\n", "line 1 promises 2 edges; the file has 1"),
     ("a.rud", "3 1\n1 4 1\n", r"line 2: index 4 is outside 1..3"),

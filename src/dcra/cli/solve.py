@@ -34,6 +34,8 @@ SHORT = 64
 @click.option("--loss", metavar="NAME", help="Loss instead of the file's: l1, huber:threshold=2, ...")
 @click.option("--domain", metavar="NAME", help="spin ({-1,1}) or binary ({0,1}) instead of the file's.")
 @click.option("--b", metavar="FILE", help="Right-hand side of a Matrix Market file, if not beside it.")
+@click.option("--max-bytes", type=int, help="Most that FILE may expand to; 2 GiB, less where it is packed.")
+@click.option("--max-size", type=int, help="Most variables that FILE may declare without mentioning them.")
 @click.option("--method", default="auto", show_default=True, help="How to solve it.")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop after this time.")
 @click.option("--starts", type=int, help="Initial points; 32 if there is no time limit either.")
@@ -50,6 +52,8 @@ def solve(
     loss: str | None,
     domain: str | None,
     b: str | None,
+    max_bytes: int | None,
+    max_size: int | None,
     as_json: bool,
     output: str | None,
     plot: str | None,
@@ -61,7 +65,7 @@ def solve(
 
     Known are .npz, Matrix Market, .mps and .lp models, DIMACS clauses (.cnf, .wcnf), Max-Cut graphs (rudy,
     G-set), QUBO files (.sparse, .qubo, .coo), QAPLIB and market split .dat files, packed or not. Files of
-    other names are recognised by what they hold.
+    other names are recognised by what they hold. FILE - is standard input.
 
     Clauses are answered in the format of the MaxSAT Evaluation: lines o, s and v.
 
@@ -70,14 +74,18 @@ def solve(
     """
     from dcra import api, io
     from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
+    from dcra.io.limits import limited
+    from dcra.io.paths import spooled
     from dcra.progress import terminal
     from dcra.result import Status
 
     with bad_input():  # before the work, so that no answer is lost for want of a place to put it
         check_output(output)
         check_plot(plot)
-        problem = io.read(file, format, b=b, loss=loss, domain=domain)
-        kind = format or io.recognised(file)
+        with limited(max_bytes, max_size), spooled(file) as path:
+            limits = {"max_bytes": max_bytes, "max_size": max_size}
+            problem = io.read(path, format, b=b, loss=loss, domain=domain, **limits)
+            kind = format or io.recognised(path)
         options |= {"n_jobs": jobs, "progress": not quiet and terminal() is not None}
         from dcra.apps.maxsat.problem import ClauseProblem
 

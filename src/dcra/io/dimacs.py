@@ -10,11 +10,9 @@ go; only a file with a fault is looked at line by line, to say where it is.
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,6 +22,10 @@ from numpy.typing import NDArray
 
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import ClauseProblem
+from dcra.io.contents import data_of, save
+from dcra.io.coordinates import shortened
+from dcra.io.limits import check_declared
+from dcra.io.numbers import integer
 from dcra.model.problem import Problem
 
 HARD = -(2**62)
@@ -32,7 +34,8 @@ HARD = -(2**62)
 LARGEST = 2**63 - 1
 """Numbers beyond are read as this one."""
 
-PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress}
+SIGNED = re.compile(rb"(?s)[+-](?:(?<=\S.)|(?!\d))")
+"""A sign that does not begin a number."""
 
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
@@ -47,12 +50,13 @@ class Header:
     n: int | None = None
     m: int | None = None
     top: int | None = None
+    line: int = 0
 
 
 def read(path: Path, b: Path | None) -> ClauseProblem:
     if b is not None:
         raise ValueError("a file of clauses has no right-hand side; no other file is needed")
-    return ClauseProblem(parse(_unpacked(path), weighted=".wcnf" in path.name.lower()))
+    return ClauseProblem(parse(data_of(path), weighted=".wcnf" in path.name.lower()))
 
 
 def write(path: Path, problem: Problem) -> None:
@@ -64,21 +68,41 @@ def write(path: Path, problem: Problem) -> None:
         raise ValueError(f"{path}: .cnf files hold no weights and no hard clauses; write a .wcnf file")
     if clauses.weight.dtype.kind != "i":
         raise ValueError(f"{path}: weights in a .wcnf file must be integers; scale and round them")
-    text = _text(clauses, weighted).encode()
-    name = path.name.lower()
-    pack = next((pack for ending, pack in PACKERS.items() if name.endswith(ending)), bytes)
-    path.write_bytes(pack(text))
+    save(path, _text(clauses, weighted).encode())
 
 
 def parse(data: bytes, weighted: bool) -> Clauses:
     """Clauses from the text of a file; `weighted` is what to expect where there is no p line."""
     header, body = _split(data, weighted)
     if header.weighted and b"h" in body:
+        if b"%d" % HARD in body:
+            _diagnose(data, header)
         body = re.sub(rb"(?m)^[ \t]*h(?=[ \t])", b"%d" % HARD, body)
     numbers = _numbers(body)
     if numbers is None or not _regular(header, body, numbers):
         _diagnose(data, header)
+    _check_variables(header, numbers, len(data))
     return _clauses(header, numbers)
+
+
+def _check_variables(header: Header, numbers: Ints, length: int) -> None:
+    """Refuse more variables than the file bears out, before anything is made for them."""
+    if header.n is not None:
+        check_declared(header.n, "the number of variables", f"line {header.line}", numbers.size, length)
+        return
+    literal = _literals(header, numbers)
+    largest = max(abs(int(end)) for end in (literal.min(initial=0), literal.max(initial=0)))
+    check_declared(largest, "the largest variable", "the clauses", numbers.size, length)
+
+
+def _literals(header: Header, numbers: Ints) -> Ints:
+    """The numbers that are literals, among zeros."""
+    ends = np.flatnonzero(numbers == 0)
+    if not header.weighted or not ends.size:
+        return numbers
+    literal = np.ones(numbers.size, bool)
+    literal[np.concatenate([[0], ends[:-1] + 1])] = False
+    return numbers[literal]
 
 
 def _clauses(header: Header, numbers: Ints) -> Clauses:
@@ -122,16 +146,15 @@ def _regular(header: Header, body: bytes, numbers: Ints) -> bool:
         return False
     if header.m is not None and header.m != ends.size:
         return False
-    literal = np.ones(numbers.size, bool)
     if header.weighted and ends.size:
-        begins = np.concatenate([[0], ends[:-1] + 1])
-        weight = numbers[begins]
+        weight = numbers[np.concatenate([[0], ends[:-1] + 1])]
         if np.any((weight < 1) & ((weight != HARD) | (header.n is not None))):
             return False
-        literal[begins] = False
         if not plain and len(re.findall(rb"(?m)^[ \t]*\S", body)) != ends.size:
             return False  # a clause over several lines
-    return header.n is None or int(np.max(np.abs(numbers[literal]), initial=0)) <= header.n
+    literal = _literals(header, numbers)
+    most = header.n or LARGEST  # also keeps out -2^63, which has no absolute value
+    return bool(literal.min(initial=0) >= -most and literal.max(initial=0) <= most)
 
 
 def _split(data: bytes, weighted: bool) -> tuple[Header, bytes]:
@@ -159,33 +182,34 @@ def _header(text: str, line: int) -> Header:
     want = "'p cnf VARIABLES CLAUSES' or 'p wcnf VARIABLES CLAUSES TOP'"
     kind = words[1] if len(words) > 1 else ""
     sizes = {"cnf": (4,), "wcnf": (4, 5)}.get(kind, ())
-    if words[0] != "p" or len(words) not in sizes or not all(word.isdecimal() for word in words[2:]):
-        raise ValueError(f"line {line}: the header must be {want}; got {text.strip()!r}")
+    if words[0] != "p" or len(words) not in sizes or not all(map(_is_count, words[2:])):
+        raise ValueError(f"line {line}: the header must be {want}; got {shortened(words)}")
     n, m, *top = (int(word) for word in words[2:])
     if n < 1:
         raise ValueError(f"line {line}: there must be at least one variable; the header says {n}")
     if top and top[0] < 1:
         raise ValueError(f"line {line}: the top weight must be positive; got {top[0]}")
-    return Header(kind == "wcnf", n, m, min(top[0], LARGEST) if top else None)
+    return Header(kind == "wcnf", n, m, min(top[0], LARGEST) if top else None, line)
+
+
+def _is_count(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) <= 100
 
 
 def _numbers(body: bytes) -> Ints | None:
     """All numbers of a text; None if it holds anything else."""
+    if body.translate(None, b"0123456789+- \t\r\n\v\f") or SIGNED.search(body):
+        return None
     if not body.strip():
         return np.zeros(0, np.int64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            return np.fromstring(body.decode("latin-1"), np.int64, sep=" ")
-        except (DeprecationWarning, ValueError, OverflowError):
-            return None
+    return np.fromstring(body.decode("ascii"), np.int64, sep=" ")
 
 
 def _diagnose(data: bytes, header: Header) -> NoReturn:
     """Say what is wrong, and in which line."""
     count = 0
     open_line = 0
-    for line, words in _lines(data):
+    for line, words in _lines(data, header):
         body = words
         if header.weighted and not open_line:
             _check_weight(words[0], header, line)
@@ -196,8 +220,9 @@ def _diagnose(data: bytes, header: Header) -> NoReturn:
                 raise ValueError(
                     f"line {line}: literal 0 inside a clause; 0 only ends one, at the end of a line"
                 )
-            if header.n is not None and abs(value) > header.n:
-                raise ValueError(f"line {line}: variable {abs(value)} is beyond the {header.n} of the header")
+            if abs(value) > (header.n or LARGEST):
+                known = f"the {header.n} of the header" if header.n else "what can be counted"
+                raise ValueError(f"line {line}: variable {str(abs(value))[:40]} is beyond {known}")
             count += value == 0
         closed = bool(body) and body[-1].lstrip("-").strip("0") == ""
         open_line = 0 if closed else line
@@ -222,27 +247,19 @@ def _check_weight(word: str, header: Header, line: int) -> None:
 
 def _integer(word: str, line: int) -> int:
     try:
-        return int(word)
+        return integer(word)
     except ValueError:
-        raise ValueError(f"line {line}: expected an integer; got {word!r}") from None
+        raise ValueError(f"line {line}: expected an integer; got {shortened([word])}") from None
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, list[str]]]:
+def _lines(data: bytes, header: Header) -> Iterator[tuple[int, list[str]]]:
     """Number and words of the lines that hold clauses."""
-    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-        words = line.split()
+    for number, line in enumerate(data.split(b"\n"), 1):
+        words = line.decode("utf-8", "replace").split()
         if words and words[0].startswith("%"):
             return
-        if words and words[0][0] not in "cp":
+        if words and words[0][0] != "c" and number != header.line:
             yield number, words
-
-
-def _unpacked(path: Path) -> bytes:
-    """The bytes of a file, unpacked where its first ones say so."""
-    data = path.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        return gzip.decompress(data)
-    return lzma.decompress(data) if data[:6] == b"\xfd7zXZ\x00" else data
 
 
 def _text(clauses: Clauses, weighted: bool) -> str:

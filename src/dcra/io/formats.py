@@ -6,17 +6,15 @@ A format is a module of its own with `read(path, b) -> Problem` and `write(path,
 
 from __future__ import annotations
 
-import lzma
 import os
-import pickle
-import zipfile
-import zlib
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from dcra.io.paths import require_file, require_no_directory
+from dcra.io.damage import complaint, naming
+from dcra.io.limits import limited
+from dcra.io.paths import require_file, require_no_directory, spooled
 from dcra.io.text import parse_loss
 from dcra.losses import Loss
 from dcra.messages import suggest
@@ -48,23 +46,6 @@ FORMATS: dict[str, str] = {
 ALIASES: dict[str, str] = {"rud": "rudy", "mc": "rudy"}
 """Extensions of files that are not the format's name; .gz may follow. Files of any other are looked into."""
 
-BROKEN = (
-    ValueError,
-    TypeError,
-    KeyError,
-    OSError,
-    EOFError,
-    OverflowError,
-    MemoryError,
-    RuntimeError,
-    NotImplementedError,
-    pickle.UnpicklingError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-)
-"""What readers of damaged files raise."""
-
 PathLike = str | os.PathLike[str]
 
 
@@ -75,12 +56,15 @@ def read(
     b: PathLike | None = None,
     loss: str | Loss | None = None,
     domain: str | None = None,
+    max_bytes: int | None = None,
+    max_size: int | None = None,
 ) -> Problem:
     """Read a problem from a file.
 
     Parameters
     ----------
     path : str or path
+        "-" is standard input. Directories, devices and pipes are refused.
     format : str, optional
         "npz", "mtx", "mps", "cnf", "wcnf", "rudy" (Max-Cut graphs), "sparse" (Biq Mac QUBO), "qubo", "coo",
         "qaplib", "marketsplit", ...: a name of `FORMATS`. By default what the file's extension says, else
@@ -91,26 +75,29 @@ def read(
         Instead of the one that the file states; also with options, as in "huber:threshold=2".
     domain : {"spin", "binary"}, optional
         Instead of the one that the file states.
+    max_bytes : int, optional
+        What a packed file may expand to, and what a file of text may hold. By default 2 GiB; but a packed
+        file may expand to 64 MiB or to 200 times its size only, whichever is more.
+    max_size : int, optional
+        Variables, rows or columns that a file may declare without mentioning them; 5,000,000 by default.
 
     Raises
     ------
     ValueError
         If the file is missing, damaged, or does not hold a problem; the message says which.
     """
-    file = Path(path)
-    require_no_directory(file)
-    if format is None and format_of(file) is None and file.is_file():
-        format = _looked_into(file)
-    module = _module(file, format)
-    require_file(file)
-    beside = None if b is None else require_file(Path(b))
-    if isinstance(loss, str):
-        loss = parse_loss(loss)
-    try:
-        problem: Problem = module.read(file, beside)
-    except BROKEN as error:
-        raise ValueError(_complaint(file, error)) from error
-    return _restated(problem, file, loss, domain)
+    with limited(max_bytes, max_size), spooled(path) as file:
+        require_no_directory(file)
+        if format is None and format_of(file) is None and file.is_file():
+            format = _looked_into(file)
+        module = _module(file, format)
+        require_file(file)
+        beside = None if b is None else require_file(Path(b))
+        if isinstance(loss, str):
+            loss = parse_loss(loss)
+        with naming(file):
+            problem: Problem = module.read(file, beside)
+        return _restated(problem, file, loss, domain)
 
 
 def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
@@ -134,7 +121,7 @@ def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
     try:
         _module(file, format).write(file, problem)
     except OSError as error:
-        raise ValueError(f"{file}: {error.strerror or error}") from error
+        raise ValueError(complaint(file, error)) from error
 
 
 def format_of(path: Path) -> str | None:
@@ -157,10 +144,8 @@ def recognised(path: PathLike) -> str:
 def _looked_into(path: Path) -> str | None:
     from dcra.io.recognise import by_content
 
-    try:
+    with naming(path):
         return by_content(path)
-    except BROKEN as error:
-        raise ValueError(_complaint(path, error)) from error
 
 
 def _module(path: Path, format: str | None) -> Any:
@@ -179,20 +164,6 @@ def _unknown(path: Path) -> str:
     near = get_close_matches(path.suffix[1:].lower(), _extensions(), n=1)
     hint = f"; did you mean .{near[0]}?" if near else ""
     return f"unknown extension {path.suffix}; known are {known}{hint}"
-
-
-def _complaint(path: Path, error: BaseException) -> str:
-    """One line: the file, and what is wrong with it."""
-    if isinstance(error, zipfile.BadZipFile | zlib.error | lzma.LZMAError | EOFError):
-        return f"{path}: damaged or cut short ({_line(error)})"
-    if isinstance(error, OSError):
-        return f"{path}: {error.strerror or f'damaged or cut short ({_line(error)})'}"
-    return f"{path}: {_line(error)}"
-
-
-def _line(error: BaseException) -> str:
-    text = error.args[0] if isinstance(error, KeyError) and error.args else error
-    return " ".join(str(text).split()) or type(error).__name__
 
 
 def _restated(problem: Problem, path: Path, loss: Loss | None, domain: str | None) -> Problem:

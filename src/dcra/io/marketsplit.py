@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from dcra._array import to_numpy
-from dcra.io.coordinates import lines_of, number, save_text, size, text_of
+from dcra.io.contents import save, text_of
+from dcra.io.coordinates import head_of, lines_of, size
+from dcra.io.numbers import number, real
 from dcra.losses import L1
 from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
@@ -16,27 +18,25 @@ from dcra.model.term import Term
 
 def read(path: Path, b: Path | None = None) -> Problem:
     lines = lines_of(text_of(path))
-    if not lines:
-        raise ValueError("the file is empty")
-    head, *rows = lines
+    head = head_of(lines)
     m, n = size(head, 0, "the number of rows"), size(head, 1, "the number of variables")
     if m == 0 or n == 0:
         raise ValueError(f"line {head.number}: at least one row and one variable are needed; got {m} and {n}")
-    if len(rows) != m:
-        raise ValueError(f"line {head.number} promises {m} rows; the file has {len(rows)}")
-    table = []
-    for line in rows:
+    table: list[list[float]] = []
+    for line in lines:
         if len(line.words) != n + 1:
             raise ValueError(
                 f"line {line.number}: {n} coefficients and a right-hand side expected; "
                 f"got {len(line.words)} numbers"
             )
         try:
-            table.append([float(word) for word in line.words])
+            table.append([real(word) for word in line.words])
         except ValueError:
             raise ValueError(f"line {line.number}: numbers expected") from None
         if not np.all(np.isfinite(table[-1])):
             raise ValueError(f"line {line.number}: the numbers must be finite")
+    if len(table) != m:
+        raise ValueError(f"line {head.number} promises {m} rows; the file has {len(table)}")
     data = np.asarray(table)
     return Problem([Term("l1", data[:, :n], data[:, n])], domain="binary")
 
@@ -56,4 +56,4 @@ def write(path: Path, problem: Problem) -> None:
     A = operator.dense()
     table = np.column_stack([A, to_numpy(term.b)]).astype(np.float64)
     lines = [f"{A.shape[0]} {A.shape[1]}", *(" ".join(map(number, row)) for row in table.tolist())]
-    save_text(path, "\n".join(lines) + "\n")
+    save(path, ("\n".join(lines) + "\n").encode())

@@ -1,21 +1,41 @@
 """MPS and LP files whose variables are all binary, by way of HiGHS (`pip install 'dcra[mps]'`).
 
 minimise c'x + constant subject to low <= G x <= high, x in {0,1}^n; c is negated where the file maximises.
+HiGHS works in a process of its own, with limits on its time and memory.
 """
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dcra._array import Host
+from dcra.io import archive, model_child
+from dcra.io.contents import data_of
 from dcra.messages import missing
 from dcra.model.problem import Problem
 
-SHOWN = 3
-"""Names of variables given in a complaint."""
+SECONDS, SECONDS_PER_MB = 3.0, 1.0
+"""What HiGHS may take to read a file: files of some MB take it a tenth of a second."""
+
+START_SECONDS = 60.0
+"""What its process may take to start, where the system cannot end it by itself."""
+
+BYTES, BYTES_PER_BYTE = 1 << 30, 200
+"""Memory that it may take."""
+
+Parts = dict[str, Host]
+
+SHOWN, SHOWN_LETTERS = 3, 40
+"""Names of variables given in a complaint, and letters of each."""
 
 
 def read(path: Path, b: Path | None = None) -> Problem:
@@ -24,15 +44,14 @@ def read(path: Path, b: Path | None = None) -> Problem:
     from scipy.optimize import LinearConstraint
 
     model = _model(path)
-    lp = model.lp_
-    if model.hessian_.dim_:
+    if model["quadratic"]:
         raise ValueError("the objective is quadratic; only linear ones are read from model files")
-    _require_binary(lp)
-    sign = -1.0 if "kMaximize" in str(lp.sense_) else 1.0
-    G, low, high = _rows(lp)
+    _require_binary(model)
+    sign = -1.0 if model["maximise"] else 1.0
+    G, low, high = _rows(model)
     return Problem(
-        linear=sign * np.asarray(lp.col_cost_, float),
-        constant=sign * float(lp.offset_),
+        linear=sign * model["cost"],
+        constant=sign * float(model["offset"]),
         domain="binary",
         constraints=LinearConstraint(G, low, high) if G.shape[0] else (),
     )
@@ -42,59 +61,92 @@ def write(path: Path, problem: Problem) -> None:
     raise ValueError(f"{path}: model files are read only; write an .npz file instead")
 
 
-def _model(path: Path) -> Any:
+def _model(path: Path) -> Parts:
+    """The parts of a model, as `dcra.io.model_child` finds them."""
+    if find_spec("highspy") is None:
+        error = ModuleNotFoundError("highspy")
+        raise ImportError(missing("reading model files", "highspy", "mps", error))
+    data = data_of(path)
+    with tempfile.TemporaryDirectory(prefix="dcra-") as folder:
+        model, parts = Path(folder, f"model.{_kind(path, data)}"), Path(folder, "parts.npz")
+        model.write_bytes(data)
+        _run(model, parts, len(data))
+        return archive.load(parts)
+
+
+def _kind(path: Path, data: bytes) -> str:
+    """HiGHS goes by the extension; a file of another name is an MPS file if it has rows."""
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith((".lp", ".mps")):
+        return name.rpartition(".")[2]
+    return "mps" if b"ROWS" in data else "lp"
+
+
+def _run(model: Path, parts: Path, length: int) -> None:
+    """Let HiGHS read a file, and say so where it cannot."""
+    seconds = SECONDS + SECONDS_PER_MB * length / 1e6
+    limits = [str(seconds), str(BYTES + BYTES_PER_BYTE * length)]
+    late = f"HiGHS did not come to an end with it in {seconds:.2g} s; it is damaged, or too large"
     try:
-        import highspy
-    except ImportError as error:
-        raise ImportError(missing("reading model files", "highspy", "mps", error)) from error
-    solver: Any = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    if solver.readModel(str(path)) == highspy.HighsStatus.kError:
+        done = subprocess.run(
+            [sys.executable, "-P", model_child.__file__, str(model), str(parts), *limits],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            timeout=START_SECONDS + model_child.WALL * seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(late) from None
+    code = done.returncode
+    if code == model_child.UNREADABLE:
         raise ValueError("not a model that HiGHS can read")
-    model = solver.getModel()
-    if model.lp_.num_col_ == 0:
+    if code == model_child.EMPTY:
         raise ValueError("the model has no variables")
-    return model
+    if code in (-getattr(signal, "SIGPROF", 0), -getattr(signal, "SIGALRM", 0)) and code:
+        raise ValueError(late)
+    if code < 0:
+        raise ValueError(f"HiGHS broke off ({signal.Signals(-code).name}): the model is damaged")
+    if code:
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise ValueError(f"HiGHS could not read it ({words[-1][:200] if words else f'exit code {code}'})")
 
 
-def _require_binary(lp: Any) -> None:
-    integral = np.asarray(["kContinuous" not in str(kind) for kind in lp.integrality_], bool)
-    if integral.size == 0:
-        integral = np.zeros(lp.num_col_, bool)
-    low, high = np.asarray(lp.col_lower_), np.asarray(lp.col_upper_)
+def _require_binary(model: Parts) -> None:
+    low, high = model["low"], model["high"]
+    integral = model["integer"] if model["integer"].size else np.zeros(low.size, bool)
     fixed = (low == high) & np.isin(low, (0.0, 1.0))
     within = (low >= 0) & (high <= 1)
-    _refuse(lp, ~integral & ~fixed, "continuous")
-    _refuse(lp, ~within, "not binary (bounds other than 0 and 1)")
+    _refuse(model, ~integral & ~fixed, "continuous")
+    _refuse(model, ~within, "not binary (bounds other than 0 and 1)")
 
 
-def _refuse(lp: Any, wrong: Host, what: str) -> None:
+def _refuse(model: Parts, wrong: Host, what: str) -> None:
     index = np.flatnonzero(wrong)
     if index.size == 0:
         return
-    names = [str(lp.col_names_[j]) if len(lp.col_names_) else f"number {j}" for j in index[:SHOWN]]
+    known = model["names"].tobytes().decode("utf-8", "replace").split("\n")
+    known = [name[:SHOWN_LETTERS] for name in known] if len(known) == wrong.size else [""] * wrong.size
+    names = [known[j] or f"number {j}" for j in index[:SHOWN]]
     more = f" and {index.size - SHOWN} others" if index.size > SHOWN else ""
     raise ValueError(
         f"all variables must be binary; {', '.join(names)}{more} {'is' if index.size == 1 else 'are'} {what}"
     )
 
 
-def _rows(lp: Any) -> tuple[Any, Any, Any]:
+def _rows(model: Parts) -> tuple[Any, Any, Any]:
     """The rows of the model, and x_j = value for variables that it fixes."""
     from scipy import sparse
 
-    matrix = lp.a_matrix_
-    parts = (np.asarray(matrix.value_), np.asarray(matrix.index_), np.asarray(matrix.start_))
-    by_columns = "kColwise" in str(matrix.format_)
-    kind = sparse.csc_array if by_columns else sparse.csr_array
-    G = kind(parts, shape=(lp.num_row_, lp.num_col_))
-    low, high = np.asarray(lp.col_lower_), np.asarray(lp.col_upper_)
+    low, high = model["low"], model["high"]
+    shape = (model["row_low"].size, low.size)
+    kind = sparse.csc_array if model["by_columns"] else sparse.csr_array
+    G = kind((model["value"], model["index"], model["start"]), shape=shape)
+    G.check_format(full_check=True)
     tight = np.flatnonzero((low > 0) | (high < 1))
-    unit = sparse.csr_array(
-        (np.ones(tight.size), (np.arange(tight.size), tight)), shape=(tight.size, lp.num_col_)
-    )
+    ones, each = np.ones(tight.size), np.arange(tight.size)
+    unit = sparse.csr_array((ones, (each, tight)), shape=(tight.size, low.size))
     return (
         sparse.vstack([G, unit], format="csr"),
-        np.append(lp.row_lower_, np.ceil(low[tight])),
-        np.append(lp.row_upper_, np.floor(high[tight])),
+        np.append(model["row_low"], np.ceil(low[tight])),
+        np.append(model["row_high"], np.floor(high[tight])),
     )

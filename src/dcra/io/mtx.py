@@ -6,13 +6,16 @@ and spin. Files may end in .mtx.gz.
 
 from __future__ import annotations
 
-import gzip
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.io import market
+from dcra.io.contents import data_of, save
+from dcra.io.damage import PACKING
 from dcra.io.text import loss_text, parse_loss
 from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
@@ -23,17 +26,18 @@ MARK = "dcra:"
 
 
 def read(path: Path, b: Path | None) -> Problem:
-    A = _matrix(path)
+    data = data_of(path)
+    A = _matrix(data)
     rhs, cost, square = b or _beside(path, "b"), _beside(path, "c"), _beside(path, "Q")
     if rhs is None:
         name = _stem(path)
         raise ValueError(
             f"no right-hand side: neither {name}_b.mtx nor {name}.b.mtx (or .mtx.gz) is beside it"
         )
-    stated = _stated(path)
+    stated = _stated(data)
     term = Term(parse_loss(stated.get("loss", "l1")), A, _vector(rhs, A.shape[0], "rows"))
     linear = None if cost is None else _vector(cost, A.shape[1], "columns")
-    quadratic = None if square is None else _matrix(square)
+    quadratic = None if square is None else _part(square)
     return Problem([term], linear=linear, quadratic=quadratic, domain=stated.get("domain", "spin"))
 
 
@@ -71,52 +75,44 @@ def write(path: Path, problem: Problem) -> None:
         _write(path.with_name(f"{_stem(path)}_Q{ending}"), Q.astype(np.float64))
 
 
-def _matrix(path: Path) -> Any:
-    from scipy import io, sparse
+def _matrix(data: bytes) -> Any:
+    from scipy import sparse
 
-    with _opened(path) as file:
-        A = io.mmread(file)
-    return sparse.csc_array(A) if sparse.issparse(A) else A
+    A = market.parse(data)
+    return A if isinstance(A, np.ndarray) else sparse.csc_array(A)
+
+
+def _part(path: Path) -> Any:
+    """The matrix in a file beside A, which complaints name."""
+    try:
+        return _matrix(data_of(path))
+    except (ValueError, OSError, *PACKING) as error:
+        raise ValueError(f"in {path.name}: {error}") from error
 
 
 def _vector(path: Path, size: int, axis: str) -> Host:
-    try:
-        A = _matrix(path)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"in {path.name}: {error}") from error
-    vector = A.toarray() if hasattr(A, "toarray") else np.asarray(A)
-    if sorted(vector.shape) != sorted((1, size)):
+    A = _part(path)
+    if sorted(A.shape) != sorted((1, size)):
         raise ValueError(
             f"{path.name} must hold one vector of {size} numbers, one for each of A's {axis}; "
-            f"got shape {vector.shape}"
+            f"got shape {A.shape}"
         )
-    return vector.ravel()
+    return (A.toarray() if hasattr(A, "toarray") else np.asarray(A)).ravel()
 
 
 def _write(path: Path, A: Any, comment: str = "") -> None:
     from scipy import io
 
-    with _opened(path, "wb", packed=path.name.lower().endswith(".gz")) as file:
-        io.mmwrite(file, A, comment=comment, symmetry="general")
+    text = BytesIO()
+    io.mmwrite(text, A, comment=comment, symmetry="general")
+    save(path, text.getvalue())
 
 
-def _opened(path: Path, mode: str = "rb", packed: bool | None = None) -> Any:
-    """The file, unpacked where its first bytes (or we) say so."""
-    if packed is None:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, mode) if packed else path.open(mode)
-
-
-def _stated(path: Path) -> dict[str, str]:
+def _stated(data: bytes) -> dict[str, str]:
     """What the comment line says about the problem."""
-    with _opened(path) as file:
-        for line in file:
-            if not line.startswith(b"%"):
-                break
-            text = line.decode("utf-8", "replace").lstrip("%").strip()
-            if text.startswith(MARK):
-                return dict(word.split("=", 1) for word in text[len(MARK) :].split() if "=" in word)
+    for text in market.comments(data):
+        if text.startswith(MARK):
+            return dict(word.split("=", 1) for word in text[len(MARK) :].split() if "=" in word)
     return {}
 
 

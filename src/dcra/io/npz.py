@@ -20,6 +20,10 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.io.archive import load
+from dcra.io.contents import replacing
+from dcra.io.coordinates import cut
+from dcra.io.limits import check_declared
 from dcra.io.text import loss_text, parse_loss
 from dcra.model.constraints import StatedRows
 from dcra.model.operators import MatrixFree, Operator, SparseMatrix
@@ -38,27 +42,22 @@ ROWS = ("G", *(f"G{part}" for part in PARTS), "G_format", "low", "high")
 def read(path: Path, b: Path | None) -> Problem:
     if b is not None:
         raise ValueError("an .npz file holds its own `b`; no other file is needed")
-    _require_archive(path)
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        strange = [name for name in archive.zip.namelist() if not name.endswith(".npy")]
-        if strange:
-            raise ValueError(f"a zip file, but not of NumPy arrays: it holds {strange[0]!r}")
-        arrays = {name: _loaded(archive, name) for name in archive.files}
-    return problem_from(arrays)
+    return problem_from(load(path), path.stat().st_size)
 
 
 def write(path: Path, problem: Problem) -> None:
     arrays = arrays_of(problem)
-    with path.open("wb") as file:
+    with replacing(path) as draft, draft.open("wb") as file:
         np.savez(file, **arrays)
 
 
-def problem_from(arrays: Arrays) -> Problem:
-    """A problem from its named parts."""
+def problem_from(arrays: Arrays, length: int = 0) -> Problem:
+    """A problem from its named parts; `length` is that of the file they come from."""
     suffixes = [""]
     while f"b_{len(suffixes)}" in arrays:
         suffixes.append(f"_{len(suffixes)}")
     _refuse_unknown(arrays, suffixes)
+    _check_shapes(arrays, length)
     terms = [_term(arrays, suffix) for suffix in suffixes if suffix or _has_term(arrays)]
     return Problem(
         terms,
@@ -95,25 +94,6 @@ def arrays_of(problem: Problem) -> dict[str, Any]:
     return arrays
 
 
-def _require_archive(path: Path) -> None:
-    with path.open("rb") as file:
-        magic = file.read(6)
-    if magic == b"\x93NUMPY":
-        raise ValueError("not an .npz archive but a single array; save it with numpy.savez(file, A=A, b=b)")
-    if not magic.startswith(b"PK"):
-        raise ValueError("not an .npz archive" if magic else "the file is empty")
-
-
-def _loaded(archive: Any, name: str) -> Host:
-    try:
-        array: Host = archive[name]
-    except ValueError as error:
-        objects = "Object arrays" in str(error)
-        fault = "holds pickled Python objects, which are never loaded" if objects else f"is damaged: {error}"
-        raise ValueError(f"`{name}` {fault}") from error
-    return array
-
-
 def _has_term(arrays: Arrays) -> bool:
     """Whether there is a first term; a file with `c` or Q alone is a problem too."""
     alone = any(name in arrays for name in ("c", "Q", "Q_data"))
@@ -126,7 +106,20 @@ def _refuse_unknown(arrays: Arrays, suffixes: list[str]) -> None:
     unknown = [name for name in arrays if name not in known]
     if unknown:
         names = ", ".join((*TERM, *WHOLE, *SPARSE, "A_format", *ROWS))
-        raise ValueError(f"unknown arrays {', '.join(unknown)}; known are {names}")
+        more = f" and {len(unknown) - 5} others" if len(unknown) > 5 else ""
+        raise ValueError(f"unknown arrays {', '.join(unknown[:5])}{more}; known are {names}")
+
+
+def _check_shapes(arrays: Arrays, length: int) -> None:
+    """Sparse matrices promise a shape; what they hold must bear it out."""
+    for name, shape in arrays.items():
+        if "_shape" not in name:
+            continue
+        if shape.shape != (2,) or shape.dtype.kind not in "iu" or min(shape.tolist()) < 0:
+            raise ValueError(f"`{name}` must hold two integers; got {cut(shape.tolist())}")
+        entries = max(arrays.get(name.replace("_shape", part), shape).size for part in ("_data", "_indptr"))
+        for size in shape.tolist():
+            check_declared(size, "a size", f"`{name}`", entries, length)
 
 
 def _term(arrays: Arrays, suffix: str) -> Term:
@@ -152,8 +145,6 @@ def _matrix(arrays: Arrays, name: str, suffix: str = "") -> Any:
     layout = _word(arrays, f"{name}_format{suffix}", "csc")
     if layout not in kinds:
         raise ValueError(f"`{name}_format{suffix}` must be csc or csr; got {layout!r}")
-    if shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise ValueError(f"`{name}_shape{suffix}` must hold two integers; got {shape.tolist()!r}")
     A = kinds[layout]((data, indices, indptr), shape=tuple(int(size) for size in shape))
     A.check_format(full_check=True)
     return A

@@ -5,14 +5,18 @@ The problem has n^2 variables in {0,1}: number n i + p says that facility i is a
 
 from __future__ import annotations
 
-import zlib
+from array import array
+from collections.abc import Iterator
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
 from dcra._array import Host
-from dcra.io.coordinates import TextLine, lines_of, number, save_text, text_of, whole
-from dcra.io.paths import require_file
+from dcra.io.contents import save, text_of
+from dcra.io.coordinates import TextLine, cut, head_of, lines_of, shortened, whole
+from dcra.io.damage import naming
+from dcra.io.numbers import number, real
 from dcra.model.problem import Problem
 
 
@@ -28,31 +32,33 @@ def write(path: Path, problem: Problem) -> None:
 
 def read_matrices(path: str | Path) -> tuple[Host, Host]:
     """The two matrices of a .dat file; ValueError where it is missing or damaged, with its name."""
-    file = require_file(Path(path))
-    try:
-        return _matrices(text_of(file))
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise ValueError(f"{file}: {error}") from error
+    with naming(Path(path)):
+        return _matrices(text_of(Path(path)))
 
 
 def _matrices(text: str) -> tuple[Host, Host]:
     lines = lines_of(text)
-    if not lines:
-        raise ValueError("the file is empty")
-    n = whole(lines[0], 0, "the size")
+    head = head_of(lines)
+    n = whole(head, 0, "the size")
     if n < 1:
-        raise ValueError(f"line {lines[0].number}: the size must be at least 1; got {n}")
+        raise ValueError(f"line {head.number}: the size must be at least 1; got {n}")
     if n > MOST:
         raise ValueError(
-            f"line {lines[0].number}: two matrices of size {n} would take {16e-9 * n * n:.3g} GB"
+            f"line {head.number}: two matrices of size {cut(n)} would take "
+            f"{16e-9 * min(n, 10**100) ** 2:.3g} GB"
         )
-    numbers = _numbers(lines, skip=1)
+    numbers = array("d")
+    _add_numbers(numbers, TextLine(head.number, head.words[1:]))
+    for line in lines:
+        _add_numbers(numbers, line)
+        if len(numbers) > 2 * n * n:
+            break
     if len(numbers) != 2 * n * n:
+        found = "more" if len(numbers) > 2 * n * n else len(numbers)
         raise ValueError(
-            f"line {lines[0].number} promises two matrices of size {n}, {2 * n * n} numbers; "
-            f"the file has {len(numbers)}"
+            f"line {head.number} promises two matrices of size {n}, {2 * n * n} numbers; the file has {found}"
         )
-    first, second = np.asarray(numbers).reshape(2, n, n)
+    first, second = np.array(numbers).reshape(2, n, n)
     return first, second
 
 
@@ -62,40 +68,43 @@ def write_matrices(path: str | Path, flow: Host, distance: Host) -> None:
         "\n".join(" ".join(map(number, row)) for row in np.asarray(M, float).tolist())
         for M in (flow, distance)
     ]
-    save_text(Path(path), "\n\n".join([str(len(flow)), *blocks]) + "\n")
+    save(Path(path), ("\n\n".join([str(len(flow)), *blocks]) + "\n").encode())
 
 
 def read_solution(path: str | Path) -> tuple[float, Host]:
-    """Value and permutation (0-based) of a .sln file."""
-    lines = lines_of(text_of(Path(path)))
-    if not lines:
-        raise ValueError(f"{path}: the file is empty")
-    numbers = _numbers(lines)
-    n = int(numbers[0])
-    order = np.asarray(numbers[2:], np.int64) - 1
-    if sorted(order.tolist()) != list(range(n)):
-        raise ValueError(f"{path}: after line {lines[0].number} a permutation of 1..{n} is expected")
-    return numbers[1], order
+    """Value and permutation (0-based) of a .sln file; ValueError where it is missing or damaged."""
+    with naming(Path(path)):
+        return _solution(lines_of(text_of(Path(path))))
+
+
+def _solution(lines: Iterator[TextLine]) -> tuple[float, Host]:
+    head = head_of(lines)
+    n = whole(head, 0, "the size")
+    numbers = array("d")
+    _add_numbers(numbers, TextLine(head.number, head.words[1:]))
+    for line in lines:
+        _add_numbers(numbers, line)
+    order = np.array(numbers[1:]) - 1
+    if not numbers or n < 1 or len(order) != n or np.any(np.sort(order) != np.arange(n)):
+        raise ValueError(f"after line {head.number} a permutation of 1..{cut(n)} is expected")
+    return numbers[0], order.astype(np.int64)
 
 
 def write_solution(path: str | Path, value: float, permutation: Host) -> None:
     """Write a .sln file; `permutation` is 0-based."""
     order = " ".join(str(int(p) + 1) for p in permutation)
-    save_text(Path(path), f"{len(permutation)} {number(float(value))}\n{order}\n")
+    save(Path(path), f"{len(permutation)} {number(float(value))}\n{order}\n".encode())
 
 
-def _numbers(lines: list[TextLine], skip: int = 0) -> list[float]:
-    values = []
-    for k, line in enumerate(lines):
-        for word in line.words[skip if k == 0 else 0 :]:
-            try:
-                value = float(word.rstrip(","))
-            except ValueError:
-                raise ValueError(f"line {line.number}: a number expected; got {word!r}") from None
-            if not np.isfinite(value):
-                raise ValueError(f"line {line.number}: numbers must be finite; got {word!r}")
-            values.append(value)
-    return values
+def _add_numbers(values: array[float], line: TextLine) -> None:
+    for word in line.words:
+        try:
+            value = real(word.rstrip(","))
+        except ValueError:
+            raise ValueError(f"line {line.number}: a number expected; got {shortened([word])}") from None
+        if not isfinite(value):
+            raise ValueError(f"line {line.number}: numbers must be finite; got {shortened([word])}")
+        values.append(value)
 
 
 MOST = 10_000

@@ -13,21 +13,21 @@ from pathlib import Path
 import numpy as np
 
 from dcra._array import Host
+from dcra.io.contents import save, text_of
 from dcra.io.coordinates import (
     Entries,
     TextLine,
+    check_size,
     entry_lines,
+    head_of,
     lines_of,
     read_entries,
     refuse_repeats,
     require_count,
-    save_text,
+    shortened,
     size,
-    text_of,
 )
 from dcra.model.problem import Problem
-
-COMMENTS = {"sparse": "#c%", "qubo": "#c%", "coo": "#"}
 
 
 def read(path: Path, b: Path | None = None, dialect: str = "qubo") -> Problem:
@@ -35,10 +35,7 @@ def read(path: Path, b: Path | None = None, dialect: str = "qubo") -> Problem:
 
 
 def parse(text: str, dialect: str) -> Problem:
-    lines = lines_of(text, COMMENTS[dialect])
-    if not lines:
-        raise ValueError("the file is empty")
-    entries = {"sparse": _sparse_entries, "qubo": _qubo_entries, "coo": _coo_entries}[dialect](lines)
+    entries = READERS[dialect](text)
     refuse_repeats(entries)
     vartype = re.search(r"^#\s*vartype=(\w+)", text, re.M)
     spin = dialect == "coo" and vartype is not None and vartype[1].upper() == "SPIN"
@@ -58,33 +55,43 @@ def quadratic_problem(entries: Entries, twice: bool, domain: str) -> Problem:
     return Problem(linear=linear if own.any() else None, quadratic=Q.tocsc(), domain=domain)
 
 
-def _sparse_entries(lines: list[TextLine]) -> Entries:
-    head, *rest = lines
+def _sparse_entries(text: str) -> Entries:
+    head = head_of(lines_of(text))
     n, m = size(head, 0, "the number of variables"), size(head, 1, "the number of entries")
     _require_variables(n, head)
-    entries = read_entries(rest, n, base=1)
-    require_count(len(rest), m, "entries", head.number)
+    entries = read_entries(text, head, n, base=1, promised=(m, "entries"))
+    check_size(entries, "the number of variables", head.number, len(text))
     return entries
 
 
-def _qubo_entries(lines: list[TextLine]) -> Entries:
-    head, *rest = lines
+def _qubo_entries(text: str) -> Entries:
+    head = head_of(lines_of(text))
     if head.words[:2] != ["p", "qubo"]:
         raise ValueError(f"line {head.number}: `p qubo 0 nodes diagonals couplers` expected")
     if len(head.words) != 6:
-        raise ValueError(f"line {head.number}: four numbers expected after `p qubo`; got {head.words[2:]}")
+        raise ValueError(
+            f"line {head.number}: four numbers expected after `p qubo`; got {shortened(head.words[2:])}"
+        )
     n, own, pairs = (size(head, i, what) for i, what in ((3, "nodes"), (4, "diagonals"), (5, "couplers")))
     _require_variables(n, head)
-    entries = read_entries(rest, n, base=0)
+    entries = read_entries(text, head, n, base=0)
     found = int(np.count_nonzero(entries.row == entries.col))
     require_count(found, own, "diagonal entries", head.number)
-    require_count(len(rest) - found, pairs, "couplers", head.number)
+    require_count(entries.value.size - found, pairs, "couplers", head.number)
+    check_size(entries, "the number of nodes", head.number, len(text))
     return entries
 
 
-def _coo_entries(lines: list[TextLine]) -> Entries:
-    n = 1 + max(max(size(line, 0, "an index"), size(line, 1, "an index")) for line in lines)
-    return read_entries(lines, n, base=0)
+def _coo_entries(text: str) -> Entries:
+    entries = read_entries(text, None, None, base=0, comments="#")
+    if not entries.value.size:
+        raise ValueError("the file is empty")
+    last = int(np.argmax(np.maximum(entries.row, entries.col)))
+    check_size(entries, "the largest index, and one,", int(entries.line[last]), len(text))
+    return entries
+
+
+READERS = {"sparse": _sparse_entries, "qubo": _qubo_entries, "coo": _coo_entries}
 
 
 def _require_variables(n: int, head: TextLine) -> None:
@@ -105,7 +112,7 @@ def write(path: Path, problem: Problem, dialect: str = "qubo") -> None:
         if not (np.maximum(row, col) == problem.n - 1).any():  # the file has no other place for n
             row, col, value = (np.append(part, last) for part, last in _last(row, col, value, problem.n))
     lines = [*head, *entry_lines(row, col, value, base=1 if dialect == "sparse" else 0)]
-    save_text(path, "\n".join(lines) + "\n")
+    save(path, ("\n".join(lines) + "\n").encode())
 
 
 def coefficients(path: Path, problem: Problem, spin: bool = False) -> tuple[Host, Host, Host]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from dcra.io.coordinates import TextLine, lines_of, text_of
+from dcra.io.contents import NotText, text_of
+from dcra.io.coordinates import TextLine, head_of, lines_of
+from dcra.io.numbers import integer, real
 
 
 def by_content(path: Path) -> str | None:
@@ -16,34 +20,50 @@ def by_content(path: Path) -> str | None:
     """
     try:
         text = text_of(path)
-    except ValueError:
+    except NotText:
         return None
     lines = lines_of(text)
-    if not lines:
-        raise ValueError("the file is empty")
-    head, rest = lines[0].words, lines[1:]
+    head = head_of(lines).words
     if head[:2] == ["p", "qubo"]:
         return "qubo"
     counts = _counts(head)
     if counts is None:
         return None
+    shape = _shape(lines)
     if len(counts) == 1:
-        return "qaplib" if sum(len(line.words) for line in rest) == 2 * counts[0] ** 2 else None
-    if len(counts) == 3 and all(len(line.words) == 3 for line in rest):
+        return "qaplib" if shape.words == 2 * counts[0] * counts[0] else None
+    if len(counts) == 3 and shape.widths <= {3}:
         return "coo"
-    if len(counts) == 2 and rest and all(len(line.words) == counts[1] + 1 for line in rest) and counts[1] > 2:
+    if len(counts) == 2 and shape.widths == {counts[1] + 1} and counts[1] > 2:
         return "marketsplit"
-    if len(counts) == 2 and all(len(line.words) in (2, 3) for line in rest[:100]):
-        return "sparse" if _has_diagonal(rest) else "rudy"
+    if len(counts) == 2 and shape.first_widths <= {2, 3}:
+        return "sparse" if shape.diagonal else "rudy"
     return None
 
 
-def _has_diagonal(lines: list[TextLine]) -> bool:
-    return any(line.words[0] == line.words[1] for line in lines if len(line.words) == 3)
+class Shape(NamedTuple):
+    """Lines below the first one: how many words they have, all, each, and the first hundred."""
+
+    words: int
+    widths: set[int]
+    first_widths: set[int]
+    diagonal: bool
+
+
+def _shape(lines: Iterator[TextLine]) -> Shape:
+    words, widths, first_widths, diagonal = 0, set(), set(), False
+    for k, line in enumerate(lines):
+        width = len(line.words)
+        words += width
+        widths.add(width)
+        if k < 100:
+            first_widths.add(width)
+        diagonal = diagonal or (width == 3 and line.words[0] == line.words[1])
+    return Shape(words, widths, first_widths, diagonal)
 
 
 def _counts(words: list[str]) -> list[float] | None:
     try:
-        return [float(word) if "." in word else int(word) for word in words]
+        return [real(word) if "." in word else integer(word) for word in words]
     except ValueError:
         return None

@@ -8,15 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from dcra.apps.quadratic import cut_problem, edges_of_cut
+from dcra.io.contents import save, text_of
 from dcra.io.coordinates import (
+    check_size,
     entry_lines,
+    head_of,
     lines_of,
     read_entries,
     refuse_repeats,
-    require_count,
-    save_text,
     size,
-    text_of,
 )
 from dcra.model.problem import Problem
 
@@ -26,15 +26,12 @@ def read(path: Path, b: Path | None = None) -> Problem:
 
 
 def parse(text: str) -> Problem:
-    lines = lines_of(text)
-    if not lines:
-        raise ValueError("the file is empty")
-    head, *rest = lines
+    head = head_of(lines_of(text))
     n, m = size(head, 0, "the number of nodes"), size(head, 1, "the number of edges")
     if n == 0:
         raise ValueError(f"line {head.number}: a graph needs at least one node")
-    edges = read_entries(rest, n, base=1, default=1.0)
-    require_count(len(rest), m, "edges", head.number)
+    edges = read_entries(text, head, n, base=1, default=1.0, promised=(m, "edges"))
+    check_size(edges, "the number of nodes", head.number, len(text))
     loops = edges.line[edges.row == edges.col]
     if loops.size:
         raise ValueError(
@@ -52,4 +49,4 @@ def write(path: Path, problem: Problem) -> None:
         )
     row, col, weight = edges
     lines = [f"{problem.n} {len(weight)}", *entry_lines(row, col, weight, base=1)]
-    save_text(path, "\n".join(lines) + "\n")
+    save(path, ("\n".join(lines) + "\n").encode())

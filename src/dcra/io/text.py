@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from dcra.io.numbers import real
 from dcra.losses import NAMES, Loss
 from dcra.messages import suggest
 
@@ -38,7 +39,7 @@ def parse_loss(text: str) -> Loss:
             known = f"options {', '.join(allowed)}" if allowed else "no options"
             raise ValueError(f"loss {name!r} has {known}; got {part!r}")
         try:
-            options[key] = float(value)
+            options[key] = real(value)
         except ValueError:
             raise ValueError(f"option {key!r} of loss {name!r} must be a number; got {value!r}") from None
     return kind(**options)
