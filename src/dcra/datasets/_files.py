@@ -88,4 +88,6 @@ class Source:
 
 def corrupt(path: Path, why: object) -> ValueError:
     """The error for a file that is not what its name says."""
+    if isinstance(why, ValueError) and str(why).startswith(repr(str(path))):
+        return why
     return ValueError(f"{str(path)!r} is damaged or of another kind ({why}); delete it and get it again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ SOURCE = Source(
     "$DCRA_DATA.",
 )
 UNSIGNED_BYTES = 8
+MOST_BYTES = 1 << 29
+"""Ten times what the largest file has."""
 
 
 def mnist(path: PathLike | None = None) -> Dataset:
@@ -46,13 +49,16 @@ def mnist(path: PathLike | None = None) -> Dataset:
 def read_idx(path: Path, ndim: int) -> Host:
     """A gzipped idx file of bytes: two zeros, the type, the number of axes, their lengths, the data."""
     try:
-        data = gzip.decompress(path.read_bytes())
+        with gzip.open(path) as file:
+            head = file.read(4 + 4 * ndim)
+            if len(head) < 4 + 4 * ndim or head[:4] != bytes([0, 0, UNSIGNED_BYTES, ndim]):
+                raise corrupt(path, f"no idx header of {ndim} axes")
+            shape = tuple(int(n) for n in np.frombuffer(head, ">u4", ndim, 4))
+            if prod(shape) > MOST_BYTES:
+                raise corrupt(path, f"its header promises {prod(shape)} bytes")
+            data = file.read(prod(shape) + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise corrupt(path, error) from error
-    head = 4 + 4 * ndim
-    if len(data) < head or data[:4] != bytes([0, 0, UNSIGNED_BYTES, ndim]):
-        raise corrupt(path, f"no idx header of {ndim} axes")
-    shape = tuple(int(n) for n in np.frombuffer(data, ">u4", ndim, 4))
-    if len(data) - head != int(np.prod(shape)):
-        raise corrupt(path, f"{len(data) - head} bytes for shape {shape}")
-    return np.frombuffer(data, np.uint8, offset=head).reshape(shape)
+    if len(data) != prod(shape):
+        raise corrupt(path, f"{len(data)} bytes, or more, for shape {shape}")
+    return np.frombuffer(data, np.uint8).reshape(shape)

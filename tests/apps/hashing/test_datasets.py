@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import sys
 import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -17,7 +18,9 @@ from scipy.io import savemat
 
 from dcra import datasets
 from dcra.datasets import _files
+from dcra.datasets._files import Source
 from dcra.datasets.cifar10 import ARCHIVE, BATCHES, FEATURES, RECORD
+from dcra.datasets.mnist import read_idx
 
 
 def write_idx(path, array):
@@ -192,10 +195,60 @@ def test_cifar_features_are_made_from_pixels_once(tmp_path, no_data, rng, monkey
     data = datasets.cifar10(tmp_path)
     assert data.features.shape == (24, 512)
     assert data.features.dtype == np.float32
-    assert (no_data / "dcra" / "cifar10" / FEATURES).is_file()
-    again = datasets.cifar10(no_data / "dcra" / "cifar10")
+    (kept,) = (no_data / "dcra" / "cifar10").iterdir()
+    monkeypatch.setattr(sys.modules["dcra.datasets.cifar10"], "gist", None)
+    again = datasets.cifar10(tmp_path)
     np.testing.assert_array_equal(again.features, data.features)
-    np.testing.assert_array_equal(datasets.cifar10().labels, data.labels)
+    (tmp_path / "features").mkdir()
+    kept.rename(tmp_path / "features" / FEATURES)
+    np.testing.assert_array_equal(datasets.cifar10(tmp_path / "features").labels, data.labels)
+
+
+def test_features_of_another_archive_are_not_taken_for_cifar(tmp_path, no_data, rng, monkeypatch):
+    write_archive(tmp_path / ARCHIVE, rng)
+    datasets.cifar10(tmp_path)
+    asked = []
+    monkeypatch.setattr(Source, "download", lambda self, file: asked.append(file) or tmp_path / "none")
+    with pytest.raises(OSError, match="none"):
+        datasets.cifar10()
+    assert asked == [ARCHIVE]
+    (tmp_path / "other").mkdir()
+    write_archive(tmp_path / "other" / ARCHIVE, rng, records=2)
+    assert len(datasets.cifar10(tmp_path / "other").features) == 12
+    assert len(datasets.cifar10(tmp_path).features) == 24
+
+
+def test_a_cache_that_is_damaged_or_cannot_be_written_does_no_harm(tmp_path, no_data, rng, monkeypatch):
+    write_archive(tmp_path / ARCHIVE, rng)
+    data = datasets.cifar10(tmp_path)
+    (kept,) = (no_data / "dcra" / "cifar10").iterdir()
+    kept.write_bytes(kept.read_bytes()[:1000])
+    np.testing.assert_array_equal(datasets.cifar10(tmp_path).features, data.features)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    kept.unlink()
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.warns(UserWarning, match="could not be kept .No space left"):
+        again = datasets.cifar10(tmp_path)
+    np.testing.assert_array_equal(again.features, data.features)
+    assert not list(kept.parent.iterdir())
+
+
+def test_archives_that_swell_are_refused(tmp_path, no_data, rng, monkeypatch):
+    monkeypatch.setattr(sys.modules["dcra.datasets.cifar10"], "MOST_RECORDS", 3)
+    write_archive(tmp_path / ARCHIVE, rng)
+    with pytest.raises(ValueError, match="is more than 3 records"):
+        datasets.cifar10(tmp_path)
+    head = bytes([0, 0, 8, 3]) + np.array([4_000_000_000] * 3, ">u4").tobytes()
+    (tmp_path / "t.gz").write_bytes(gzip.compress(head + bytes(10_000_000)))
+    with pytest.raises(ValueError, match="its header promises"):
+        read_idx(tmp_path / "t.gz", 3)
+    head = bytes([0, 0, 8, 1]) + np.array([5], ">u4").tobytes()
+    (tmp_path / "t.gz").write_bytes(gzip.compress(head + bytes(10_000_000)))
+    with pytest.raises(ValueError, match="6 bytes, or more, for shape"):
+        read_idx(tmp_path / "t.gz", 1)
 
 
 def test_damaged_cifar_files(tmp_path, no_data, rng):
