@@ -13,6 +13,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.bench.report import Report
 from dcra.bench.sections import Figure, Heat, Panel, Series
+from dcra.io.contents import replacing
 from dcra.messages import suggest
 
 FORMATS = ("png", "pdf")
@@ -49,7 +50,8 @@ def draw_all(report: Report, folder: Path, form: str) -> Iterator[Path]:
     for i, figure in enumerate(figures, 1):
         words = re.sub(r"[^a-z0-9]+", "-", figure.title.lower()).strip("-")
         file = folder / f"{i:02d}-{words}.{form}"
-        save(figure, file, looks)
+        with replacing(file) as draft:
+            save(figure, draft, looks)
         yield file
 
 

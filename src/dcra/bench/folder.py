@@ -30,9 +30,11 @@ def read_label(folder: Path) -> dict[str, Any]:
         label = json.loads((folder / LABEL).read_text())
     except FileNotFoundError:
         raise ValueError(f"{folder} has no {LABEL}: it is not the output of `dcra bench`") from None
-    except ValueError:
+    except OSError as error:
+        raise ValueError(f"{folder / LABEL}: {error.strerror}") from error
+    except (ValueError, RecursionError):
         raise ValueError(f"{folder / LABEL} is damaged") from None
-    if not isinstance(label, dict) or not {"benchmark", "version"} <= label.keys():
+    if not isinstance(label, dict) or not isinstance(label.get("benchmark"), str) or "version" not in label:
         raise ValueError(f"{folder / LABEL} is damaged")
     return label
 
@@ -105,9 +107,9 @@ def merge(out: Path, folders: Sequence[Path], where: rows.Where = (), pack: bool
         if any(out.iterdir()):
             raise ValueError(f"{out} is not empty: merge into a new folder")
     out.mkdir(parents=True, exist_ok=True)
-    rows.replace(out / LABEL, [json.dumps(label).encode() + b"\n"])
     if pack:
         rows.replace(out / rows.PACKED, [rows.packed(kept.values())])
     else:
         rows.replace(out / rows.ROWS, map(rows.line_of, kept.values()))
+    rows.replace(out / LABEL, [json.dumps(label).encode() + b"\n"])
     return len(kept), len(chosen) - len(kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
@@ -25,21 +26,18 @@ def page(report: Report) -> str:
         "script": "\n".join(_asset(name) for name in SCRIPTS),
         "data": _data(report),
     }
-    text = _asset("page.html")
-    for name, value in fields.items():
-        text = text.replace(f"@{name}@", value)
-    return text
+    return re.sub(r"@(\w+)@", lambda place: fields[place[1]], _asset("page.html"))
 
 
 def _data(report: Report) -> str:
-    """The report as JSON; a `</` inside would end the element that holds it."""
+    """The report as JSON without a <, which could end the element that holds it, or keep it from ending."""
     content = {
         "title": report.title,
         "lead": report.lead,
         "sections": [described(part) for part in report.sections],
         "rows": base64.b64encode(packed(report.rows)).decode(),
     }
-    return json.dumps(plain(content), separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    return json.dumps(plain(content), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def described(part: Section) -> dict[str, Any]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from dcra.bench import rows as files
-from dcra.bench.base import Row
+from dcra.bench.base import Benchmark, Row
+from dcra.bench.faults import sound
 from dcra.bench.folder import read_label
 from dcra.bench.registry import find_benchmark
 from dcra.bench.renamed import tell_renamed
 from dcra.bench.sections import ReportTable, Section
+
+SHOWN = 100
+"""Rows named in a report that are not in it."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class Report:
     lead: str
     sections: Sequence[Section]
     rows: Sequence[Row]
+    left_out: Sequence[tuple[str, str]] = ()
+    """Rows that no report could be made of: which, and why."""
 
 
 def make_report(folder: Path, where: files.Where = ()) -> Report:
@@ -38,11 +45,16 @@ def make_report(folder: Path, where: files.Where = ()) -> Report:
         )
     found = files.read(folder)
     wanted = files.condition(where, found)
-    kept = [row for row in found if wanted(row)]
+    chosen = [row for row in found if wanted(row)]
+    wrong = files.faults(folder)
+    if not chosen:
+        reason = " that meet `--where`" if found else f" that can be read ({wrong[0][1]})" if wrong else ""
+        raise ValueError(f"{folder} has no rows{reason}")
+    kept, unfit = sound(chosen, lambda rows: _sections(subject, rows))
+    wrong += [(files.key_of(row), why) for row, why in unfit]
     if not kept:
-        raise ValueError(f"{folder} has no rows" + (" that meet `--where`" if found else ""))
-    finished = [row for row in kept if row.get("status", "ok") == "ok"]
-    sections = [*subject.report(finished), *not_run(kept), *tell_renamed(kept), environments(kept)]
+        raise ValueError(f"{folder} has no rows that a report can be made of ({wrong[0][1]})")
+    finished = _finished(kept)
     counted = f"{len(finished)} finished rows" + (
         f", {len(kept) - len(finished)} others" * (len(kept) > len(finished))
     )
@@ -50,9 +62,31 @@ def make_report(folder: Path, where: files.Where = ()) -> Report:
         subject.name,
         f"Benchmark {subject.name}",
         f"{subject.summary[0].upper()}{subject.summary[1:]}. Made from {counted}.",
-        sections,
+        [*_sections(subject, kept), *tell_left_out(wrong)],
         kept,
+        wrong,
     )
+
+
+def _sections(subject: Benchmark, rows: Sequence[Row]) -> list[Section]:
+    """All sections, to the form that is written: whatever a row can spoil, it spoils here."""
+    made = [*subject.report(_finished(rows)), *not_run(rows), *tell_renamed(rows), environments(rows)]
+    json.dumps(files.plain([asdict(part) for part in made]), allow_nan=False)
+    return made
+
+
+def _finished(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.get("status", "ok") == "ok"]
+
+
+def tell_left_out(wrong: Sequence[tuple[str, str]]) -> list[Section]:
+    """Which rows are not in the report, and why; nothing if all are."""
+    if not wrong:
+        return []
+    lines = [[where, why] for where, why in wrong[:SHOWN]]
+    more = f" The first {SHOWN} of {len(wrong)}." if len(wrong) > SHOWN else ""
+    caption = f"Lines of the rows file that are damaged or do not fit the others.{more}"
+    return [ReportTable("Left out", ["row", "what is wrong"], lines, caption)]
 
 
 def not_run(rows: Sequence[Row]) -> list[Section]:

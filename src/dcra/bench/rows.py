@@ -6,16 +6,23 @@ import gzip
 import json
 import math
 import os
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dcra.bench.base import Row
+from dcra.bench.faults import Malformed, parse_row
 from dcra.bench.renamed import rename
+from dcra.io.limits import Limits, too_large
+from dcra.io.paths import CHUNK
 from dcra.messages import suggest
 
 ROWS, PACKED, TORN = "rows.jsonl", "rows.jsonl.gz", "rows.torn.txt"
+
+GZIP = zlib.MAX_WBITS | 16
+BROKEN_OFF = b"\n... damaged or cut short from here\n"
 
 Where = Sequence[str]
 """Conditions FIELD=VALUE or FIELD=VALUE,VALUE; all must hold."""
@@ -45,12 +52,27 @@ def key_of(row: Row) -> str:
     return f"{row['instance']}|{row['method']}|{row['seed']}|{'own' if budget is None else f'{budget:g}s'}"
 
 
+class Line(NamedTuple):
+    """A line of a rows file: the row in it, or None and what is wrong with it."""
+
+    number: int
+    text: bytes
+    row: Row | None
+    fault: str = ""
+
+
 def read(folder: Path) -> list[Row]:
     """The rows of a folder, packed or not, their methods under the names of now.
 
-    A damaged line is left out, and left where it is.
+    A damaged line is left out, and left where it is; `faults` tells of it.
     """
-    return [rename(row) for row, _ in _parsed(folder) if row is not None]
+    return [rename(line.row) for line in _parsed(folder) if line.row is not None]
+
+
+def faults(folder: Path) -> list[tuple[str, str]]:
+    """Lines that `read` leaves out: where they are, and what is wrong with them."""
+    file = _file(folder)
+    return [(f"{file.name}, line {line.number}", line.fault) for line in _parsed(folder) if line.row is None]
 
 
 def repair(folder: Path) -> int:
@@ -59,27 +81,32 @@ def repair(folder: Path) -> int:
     Packed rows are unpacked, and a last line that lacks its end is completed.
     """
     file, packed = folder / ROWS, folder / PACKED
-    if packed.exists() and not file.exists():
-        replace(file, [gzip.decompress(packed.read_bytes())])
-        packed.unlink()
     lines = _parsed(folder)
-    torn = [line for row, line in lines if row is None]
+    torn = [line.text for line in lines if line.row is None]
     if torn:
         with (folder / TORN).open("ab") as aside:
             aside.writelines(line.rstrip(b"\n") + b"\n" for line in torn)
             _flush(aside)
-    if torn or (lines and not lines[-1][1].endswith(b"\n")):
-        replace(file, (line.rstrip(b"\n") + b"\n" for row, line in lines if row is not None))
+    unpacked = packed.exists() and not file.exists()
+    if unpacked or torn or (lines and not lines[-1].text.endswith(b"\n")):
+        replace(file, (line.text.rstrip(b"\n") + b"\n" for line in lines if line.row is not None))
+    if unpacked:
+        packed.unlink()
     return len(torn)
 
 
 def replace(file: Path, lines: Iterable[bytes]) -> None:
     """Write a file as a whole or not at all."""
     draft = file.with_name(f".{file.name}.draft")
-    with draft.open("wb") as out:
-        out.writelines(lines)
-        _flush(out)
-    os.replace(draft, file)
+    try:
+        with draft.open("wb") as out:
+            out.writelines(lines)
+            _flush(out)
+        os.replace(draft, file)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def packed(rows: Iterable[Row]) -> bytes:
@@ -136,24 +163,44 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _parsed(folder: Path) -> list[tuple[Row | None, bytes]]:
-    """Lines of the rows file beside what they say; None where that cannot be made out."""
-    packed = folder / PACKED
-    if (folder / ROWS).exists():
-        data = (folder / ROWS).read_bytes()
-    elif packed.exists():
-        data = gzip.decompress(packed.read_bytes())
-    else:
+def _file(folder: Path) -> Path:
+    return folder / (PACKED if not (folder / ROWS).exists() and (folder / PACKED).exists() else ROWS)
+
+
+def _parsed(folder: Path) -> list[Line]:
+    """The lines of the rows file that hold something."""
+    file = _file(folder)
+    if not file.exists():
         return []
-    return [(_row(line), line) for line in data.splitlines(keepends=True) if line.strip()]
+    data = salvaged(file) if file.name == PACKED else file.read_bytes()
+    lines = enumerate(data.splitlines(keepends=True), 1)
+    return [_line(number, text) for number, text in lines if text.strip()]
 
 
-def _row(line: bytes) -> Row | None:
+def _line(number: int, text: bytes) -> Line:
     try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) and {"instance", "method", "seed"} <= row.keys() else None
+        return Line(number, text, parse_row(text))
+    except Malformed as error:
+        return Line(number, text, None, str(error))
+
+
+def salvaged(file: Path) -> bytes:
+    """What can be unpacked of a file; a line at its end says where it broke off, if it did."""
+    packed = file.read_bytes()
+    limit, parts, size = Limits().expanded(len(packed)), [], 0
+    unpack, rest, whole = zlib.decompressobj(GZIP), packed, False
+    while rest:
+        try:
+            parts.append(unpack.decompress(rest, CHUNK))
+        except zlib.error:
+            break
+        size += len(parts[-1])
+        if size > limit:
+            raise ValueError(f"{file}: {too_large(limit, len(packed))}")
+        rest, whole = unpack.unconsumed_tail, unpack.eof
+        if unpack.eof:  # another member may follow
+            rest, unpack = unpack.unused_data, zlib.decompressobj(GZIP)
+    return b"".join(parts) + (b"" if whole else BROKEN_OFF)
 
 
 def _flush(file: Any) -> None:

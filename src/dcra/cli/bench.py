@@ -55,7 +55,10 @@ def merge(out: Path, folders: tuple[Path, ...], where: tuple[str, ...], pack: bo
     from dcra.bench.folder import merge as put_together
 
     with bad_input():
-        kept, twice = put_together(out, folders, where, pack)
+        try:
+            kept, twice = put_together(out, folders, where, pack)
+        except OSError as error:
+            raise ValueError(f"{out}: {error.strerror or error}") from error
     click.echo(f"{kept} rows in {out}" + (f" ({twice} came twice)" if twice else ""))
 
 

@@ -74,8 +74,11 @@ def save_plot(name: str | None, result: Result) -> None:
 
 
 def _saving(name: str, write: Callable[[Path], None]) -> None:
+    from dcra.io.contents import replacing
+
     try:
-        write(Path(name))
+        with replacing(Path(name)) as draft:
+            write(draft)
     except OSError as error:
         raise ValueError(f"{name}: {error.strerror or error}") from error
 

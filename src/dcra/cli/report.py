@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from dcra.cli.errors import bad_input
+
+SHOWN = 5
+"""Rows named on stderr that the page does without."""
 
 
 @click.command()
@@ -22,6 +27,7 @@ def report(folder: Path, out: Path | None, figures: str | None, where: tuple[str
     """Make one HTML page from the rows in FOLDER, which `dcra bench` has written."""
     from dcra.bench.html import page
     from dcra.bench.report import make_report
+    from dcra.io.contents import replacing
 
     file = out or folder / "report.html"
     with bad_input():
@@ -34,13 +40,30 @@ def report(folder: Path, out: Path | None, figures: str | None, where: tuple[str
                 f"--out: there is no directory {file.parent}" if out else f"{folder}: there is no such folder"
             )
         made = make_report(folder, where)
-        try:
-            file.write_text(page(made), encoding="utf-8")
-            click.echo(str(file))
-            if figures is not None:
-                from dcra.bench.figures import draw_all
+        tell_left_out(made.left_out)
+        with writing(file), replacing(file) as draft:
+            draft.write_text(page(made), encoding="utf-8")
+        click.echo(str(file))
+        if figures is not None:
+            from dcra.bench.figures import draw_all
 
+            with writing(file.parent / "figures"):
                 for picture in draw_all(made, file.parent / "figures", figures):
                     click.echo(str(picture))
-        except OSError as error:
-            raise ValueError(f"{error.filename or file}: {error.strerror or error}") from error
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """A full disk and the like are said of what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from error
+
+
+def tell_left_out(wrong: Sequence[tuple[str, str]]) -> None:
+    """Name the rows that are not in the page."""
+    for where, why in wrong[:SHOWN]:
+        click.echo(f"dcra: left out: {where}: {why}", err=True)
+    if len(wrong) > SHOWN:
+        click.echo(f"dcra: and {len(wrong) - SHOWN} others; the page names them", err=True)
