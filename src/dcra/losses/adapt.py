@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,26 @@ class VectorLoss(Loss):
     label: str = "vector loss"
 
     def value(self, z: Array) -> Array:
-        flat = [float(self.value_of(row)) for row in _rows(z)]
+        flat = [self._number(self.value_of(row)) for row in _rows(z)]
         return from_numpy(np.asarray(flat).reshape(z.shape[:-1]), z)
 
     def prox(self, z: Array, step: Array | float) -> Array:
-        flat = [np.asarray(self.prox_of(row, float(step))) for row in _rows(z)]
-        return from_numpy(np.stack(flat).reshape(z.shape), z)
+        flat = np.stack([np.asarray(self.prox_of(row, float(step))) for row in _rows(z)])
+        if flat.size != np.prod(z.shape) or np.isnan(flat).any():
+            raise ValueError(
+                f"`prox` of the loss {self.label} must return a vector of numbers like the one it is given; "
+                f"got {'NaN' if np.isnan(flat).any() else f'shape {flat.shape[1:]}'}"
+            )
+        return from_numpy(flat.reshape(z.shape), z)
+
+    def _number(self, value: Any) -> float:
+        number = float(value)
+        if isnan(number):
+            raise ValueError(
+                f"`value` of the loss {self.label} returned NaN; it must return a number for every vector of "
+                f"residuals"
+            )
+        return number
 
 
 def _rows(z: Array) -> Host:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dcra._array import Host, is_array, is_numpy, to_numpy
 from dcra.messages import shown
+from dcra.model.checks import refuse_huge, refuse_masked
 
 TOLERANCE = 1e-9
 """A row is violated when it is off by more than this share of the numbers in it."""
@@ -214,6 +215,7 @@ def _counting_row(
 def _index(name: str, index: Any, n: int) -> Host:
     if index is None:
         return np.arange(n)
+    refuse_masked(f"index` of `{name}", index)
     array = to_numpy(index) if is_array(index) and not is_numpy(index) else np.asarray(index)
     if array.dtype == bool:
         if array.shape != (n,):
@@ -235,6 +237,8 @@ def _index(name: str, index: Any, n: int) -> Host:
 def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str]]:
     from scipy import sparse
 
+    for end, given in (("A", one.A), ("lb", one.lb), ("ub", one.ub)):
+        refuse_masked(f"{end}` of `{name}", given)
     A: Any = one.A if sparse.issparse(one.A) else np.atleast_2d(np.asarray(one.A, float))
     G: Any = sparse.csr_array(A).astype(float)
     rows, columns = G.shape
@@ -242,6 +246,7 @@ def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str
         raise ValueError(f"`A` of `{name}` must have {n} columns, one for each variable; got {columns}")
     if not np.all(np.isfinite(G.data)):
         raise ValueError(f"`A` of `{name}` must be finite; it holds NaN or infinite entries")
+    refuse_huge(f"A` of `{name}", G.data)
     low, high = _ends(name, "lb", one.lb, rows), _ends(name, "ub", one.ub, rows)
     wrong = np.flatnonzero((low > high) | (low == inf) | (high == -inf))
     if wrong.size:

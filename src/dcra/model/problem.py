@@ -10,6 +10,7 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.messages import shown, suggest
+from dcra.model.checks import refuse_huge, refuse_masked
 from dcra.model.constraints import Constraints, StatedRows, as_sequence
 from dcra.model.operators import MatrixFree, Operator
 from dcra.model.quadratic import Quadratic, as_quadratic
@@ -83,6 +84,7 @@ class Problem:
         self.constant = float(constant)
         if not np.isfinite(self.constant):
             raise ValueError(f"`constant` must be finite; got {constant!r}")
+        refuse_huge("constant", np.asarray([self.constant]), 1e150)
         self.constraints = self._checked(constraints)
 
     def __repr__(self) -> str:
@@ -150,6 +152,7 @@ class Problem:
     def check_point(self, name: str, x: Array) -> Array:
         """`x` in float64 and our array library, or an error if it is not a point of the domain."""
         xp = namespace(self.like)
+        refuse_masked(name, x)
         if is_array(x) and not is_numpy(x):
             x = to_numpy(x)
         try:

@@ -17,7 +17,7 @@ from dcra.model.operators import (
     Operator,
     SparseMatrix,
     as_operator,
-    has_finite_entries,
+    require_numbers,
 )
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ def as_quadratic(Q: Any) -> Quadratic:
     r, n = operator.shape
     if r != n or n == 0:
         raise ValueError(f"`quadratic` must be square, of shape (n, n); got {(r, n)}")
-    if not has_finite_entries(operator):
-        raise ValueError("`quadratic` must be finite; it holds NaN or infinite entries")
+    require_numbers("quadratic", operator)
     return Quadratic(_symmetric(operator))
 
 

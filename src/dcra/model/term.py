@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
-from dcra.losses import Linear, Loss, as_loss
+from dcra.losses import Linear, Loss, VectorLoss, as_loss
 from dcra.messages import shown
-from dcra.model.operators import Operator, all_finite, as_operator, has_finite_entries
+from dcra.model.checks import LARGEST, LARGEST_SUM, refuse_huge, refuse_masked, refuse_nan
+from dcra.model.operators import Operator, all_finite, as_operator, require_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +40,19 @@ class Term:
         r, n = operator.shape
         if r == 0 or n == 0:
             raise ValueError(f"`A` must have at least one row and one column; got shape {(r, n)}")
-        if not has_finite_entries(operator):
-            raise ValueError("`A` must be finite; it holds NaN or infinite entries")
+        require_numbers("A", operator)
         like = operator.like
         b = vector("b", self.b, r, like, hint=_transpose_hint(self.b, operator.shape), scalar=True)
         weight = _weight(self.weight, r, like, loss)
         for name, value in (("loss", loss), ("operator", operator), ("b", b), ("weight", weight)):
             object.__setattr__(self, name, value)
+        if self.foreign:
+            self.value_at(operator.row_sums - b)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the loss is not one of ours, and must be looked at."""
+        return isinstance(self.loss, VectorLoss) or not type(self.loss).__module__.startswith("dcra.losses")
 
     def residual(self, x: Array) -> Array:
         """A x - b in float64, for x of shape (..., n)."""
@@ -56,14 +63,17 @@ class Term:
 
     def value_at(self, z: Array) -> Array:
         """weight * f(z) for residuals z."""
-        if isinstance(self.weight, float):
-            return self.weight * self.loss.value(z)
-        return namespace(z).sum(self.weight * self.loss.values(z), axis=-1)
+        each = isinstance(self.weight, float)
+        values = self.loss.value(z) if each else self.loss.values(z)
+        if self.foreign:
+            refuse_nan(self.loss, values)
+        return self.weight * values if each else namespace(z).sum(self.weight * values, axis=-1)
 
 
 def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar: bool = False) -> Array:
     """`x` as a finite float64 vector of length `size` in the library of `like`."""
     xp = namespace(like)
+    refuse_masked(name, x)
     if is_array(x) and namespace(x) is not xp:
         x = to_numpy(x)
     if not _is_real(x):
@@ -75,6 +85,7 @@ def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar:
         raise ValueError(f"`{name}` must have shape ({size},){hint}; got {tuple(array.shape)}")
     if not all_finite(array):
         raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
+    refuse_huge(name, array, LARGEST if name == "weight" else LARGEST_SUM)
     return array
 
 

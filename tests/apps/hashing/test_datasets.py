@@ -239,7 +239,7 @@ def test_a_cache_that_is_damaged_or_cannot_be_written_does_no_harm(tmp_path, no_
 def test_archives_that_swell_are_refused(tmp_path, no_data, rng, monkeypatch):
     monkeypatch.setattr(sys.modules["dcra.datasets.cifar10"], "MOST_RECORDS", 3)
     write_archive(tmp_path / ARCHIVE, rng)
-    with pytest.raises(ValueError, match="is more than 3 records"):
+    with pytest.raises(ValueError, match="at most 3 records"):
         datasets.cifar10(tmp_path)
     head = bytes([0, 0, 8, 3]) + np.array([4_000_000_000] * 3, ">u4").tobytes()
     (tmp_path / "t.gz").write_bytes(gzip.compress(head + bytes(10_000_000)))
