@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from dcra._array import Host
 from dcra.io import limits
+from dcra.io.coordinates import cut
 from dcra.io.damage import PACKING
 from dcra.io.paths import opened
 
@@ -31,10 +33,17 @@ def load(path: Path) -> dict[str, Host]:
         magic = file.read(6)
         file.seek(0)
         _require_archive(magic)
-        with zipfile.ZipFile(file) as archive:
+        with _archive(file) as archive:
             members = archive.infolist()
             _check_members(members, file.seek(0, 2))
             return {member.filename.removesuffix(".npy"): _loaded(archive, member) for member in members}
+
+
+def _archive(file: BinaryIO) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except (NotImplementedError, struct.error, IndexError) as error:  # a directory that makes no sense
+        raise zipfile.BadZipFile(str(error)) from error
 
 
 def _require_archive(magic: bytes) -> None:
@@ -62,7 +71,7 @@ def _loaded(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Host:
     try:
         data = archive.read(member)
     except (*PACKING, RuntimeError, NotImplementedError, OSError) as error:
-        raise zipfile.BadZipFile(f"`{name}`: {error}") from error
+        raise zipfile.BadZipFile(f"`{name}`: {cut(error)}") from error
     file = BytesIO(data)
     shape, by_columns, dtype = _head(file, name)
     if dtype.hasobject:

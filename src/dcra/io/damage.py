@@ -16,6 +16,10 @@ FORESEEN = (ValueError, TypeError, OSError, OverflowError, MemoryError, *PACKING
 """What our own readers, and those that they call, are known to raise."""
 
 
+LONGEST = 1000
+"""Letters of a complaint."""
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """What goes wrong inside is said of the file; packages that are missing stay ImportErrors."""
@@ -29,7 +33,8 @@ def naming(path: Path) -> Iterator[None]:
 
 def complaint(path: Path, error: Exception) -> str:
     """One line: the file, and what is wrong with it."""
-    words = " ".join(str(error).split())
+    words = " ".join(str(error)[: 2 * LONGEST].split())
+    words = words if len(words) <= LONGEST else words[:LONGEST] + "..."
     if isinstance(error, ValueError) and words.startswith(f"{path}: "):
         return words
     if isinstance(error, PACKING) or (isinstance(error, OSError) and not error.strerror):

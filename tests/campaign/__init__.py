@@ -1,0 +1,1 @@
+"""Random trials at length, from a seed and a number of seconds; a slice of each runs with the other tests."""
