@@ -146,10 +146,8 @@ def campaign(
             tally.read[name] += found["read"]
             tally.peak = max(tally.peak, found.get("peak", 0))
             if found["fault"] and not any(_alike(found["fault"], fault) for _, fault, _ in tally.findings):
-                small = shrunk(
-                    data, lambda one: _again(reader, Path(folder), name, one, known, found["fault"])
-                )
-                tally.findings.append((name, found["fault"], small))
+                fails = partial(_again, reader, Path(folder), name, known, found["fault"])
+                tally.findings.append((name, found["fault"], shrunk(data, fails, patience)))
     return tally
 
 

@@ -1,4 +1,4 @@
-"""Damage to files: bytes, words, numbers, lines, headers, packing; each from a generator of random numbers."""
+"""Damage to files: bytes, words, numbers, lines, headers, packing, from a generator of random numbers."""
 
 from __future__ import annotations
 
@@ -9,115 +9,21 @@ import re
 import time
 from collections.abc import Callable
 
-NUMBERS = (
-    *(
-        b"0",
-        b"-0",
-        b"1",
-        b"-1",
-        b"2",
-        b"3",
-        b"00",
-        b"+1",
-        b"1.5",
-        b".5",
-        b"1.",
-        b"1e3",
-        b"1e400",
-        b"1e-400",
-        b"-1e400",
-    ),
-    *(
-        b"1_000",
-        b"inf",
-        b"-inf",
-        b"nan",
-        b"NaN",
-        b"0x10",
-        b"1d3",
-        b"1,5",
-        b"1-2",
-        b"--1",
-        b"+-1",
-        b"1e",
-        b"e1",
-    ),
-    *(b"2147483647", b"2147483648", b"4294967296", b"9223372036854775807", b"-9223372036854775808"),
-    *(b"9223372036854775808", b"18446744073709551615", b"-4611686018427387904", b"100000000", b"5000001"),
-    *(b"99999999999999999999999", b"9" * 400, b"9" * 5000, b"1e150", b"1e308", b"4.9e-324"),
-    *("\uff11\uff12".encode(), "\u0663".encode(), "\u00b2".encode(), b"True", b"None", b"()"),
-)
-WORDS = (
-    *(
-        b"",
-        b" ",
-        b"\n",
-        b"\r",
-        b"\r\n",
-        b"\t",
-        b"\v",
-        b"\f",
-        b"\0",
-        b"%",
-        b"%%",
-        b"#",
-        b"c",
-        b"p",
-        b"h",
-        b"p cnf 3 2",
-    ),
-    *(
-        b"p qubo 0 3 1 1",
-        b"# vartype=SPIN",
-        b"# vartype=\xff",
-        b"% dcra: loss=l1:a=1 domain=x",
-        b"\xef\xbb\xbf",
-    ),
-    *(
-        b"\xff\xfe",
-        b"\x1f\x8b",
-        b"\xfd7zXZ\x00",
-        b"PK\x03\x04",
-        b"\x93NUMPY",
-        b"(" * 200,
-        b"[" * 2000,
-        b"-" * 300,
-    ),
-    *(
-        b"ROWS",
-        b"COLUMNS",
-        b"RHS",
-        b"BOUNDS",
-        b"RANGES",
-        b"ENDATA",
-        b"NAME",
-        b"OBJSENSE",
-        b"MAX",
-        b"SOS",
-        b"QUADOBJ",
-    ),
-    *(
-        b"'MARKER'",
-        b"'INTORG'",
-        b" NN  COST",
-        b"end",
-        b"binary",
-        b"general",
-        b"subject to",
-        b"[ x ^ 2 ] / 2",
-        b"::",
-    ),
-    *(
-        b"symmetric",
-        b"skew-symmetric",
-        b"hermitian",
-        b"pattern",
-        b"complex",
-        b"array",
-        b"coordinate",
-        b"vector",
-    ),
-)
+NUMBERS = [
+    *b"0 -0 1 -1 2 3 00 +1 1.5 .5 1. 1e3 1e400 1e-400 -1e400 1_000 inf -inf nan NaN 0x10 1d3 1,5 1-2".split(),
+    *b"--1 +-1 1e e1 2147483647 2147483648 4294967296 9223372036854775807 -9223372036854775808".split(),
+    *b"9223372036854775808 18446744073709551615 -4611686018427387904 100000000 5000001 1e150 1e308".split(),
+    *b"99999999999999999999999 4.9e-324 True None ()".split(),
+    *(b"9" * 400, b"9" * 5000, "\uff11\uff12".encode(), "\u0663".encode(), "\u00b2".encode()),
+]
+WORDS = [
+    *b"% %% # c p h end binary general ROWS COLUMNS RHS BOUNDS RANGES ENDATA NAME OBJSENSE MAX SOS".split(),
+    *b"QUADOBJ 'MARKER' 'INTORG' :: symmetric skew-symmetric hermitian pattern complex array vector".split(),
+    *(b"", b" ", b"\n", b"\r", b"\r\n", b"\t", b"\v", b"\f", b"\0", b"(" * 200, b"[" * 2000, b"-" * 300),
+    *(b"p cnf 3 2", b"p qubo 0 3 1 1", b"# vartype=SPIN", b"# vartype=\xff", b" NN  COST", b"subject to"),
+    *(b"% dcra: loss=l1:a=1 domain=x", b"[ x ^ 2 ] / 2", b"coordinate", b"\xef\xbb\xbf", b"\xff\xfe"),
+    *(b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04", b"\x93NUMPY"),
+]
 WORD = re.compile(rb"\S+")
 NUMBER = re.compile(rb"-?\d+(?:\.\d*)?")
 
