@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.campaign.mutate import mutated, shrunk
-from tests.campaign.samples import NAMES_FIRST, samples
+from tests.campaign.samples import PART_OF, samples
 
 SECONDS = 20.0
 """In which a damaged file of some hundred bytes must be done with, on a machine with much else to do."""
@@ -138,6 +138,8 @@ def campaign(
     weights = [0.02 if _format(name) in SLOW and len(names) > 4 else 1.0 for name in names]
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="dcra-files-") as folder, Reader(limit) as reader:
+        for name, data in known.items():
+            Path(folder, name).write_bytes(data)
         while time.monotonic() < end and tally.tried.total() < files and len(tally.findings) < findings:
             name = rng.choices(names, weights)[0]
             data = mutated(known[name], rng)
@@ -156,15 +158,13 @@ def _again(reader: Reader, folder: Path, name: str, known: dict[str, bytes], fau
 
 
 def _tried(reader: Reader, folder: Path, name: str, data: bytes, known: dict[str, bytes]) -> dict[str, Any]:
-    beside = NAMES_FIRST.get(name.removesuffix(".gz"))
-    if beside is not None:
-        (folder / beside).write_bytes(known[beside])
+    """What comes of a file, or of the one that it is a part of, among files that are as they were."""
     path = folder / name
     path.write_bytes(data)
     try:
-        return reader.read(path)
+        return reader.read(folder / PART_OF.get(name, name))
     finally:
-        path.unlink()
+        path.write_bytes(known[name])
 
 
 def _alike(one: str, other: str) -> bool:

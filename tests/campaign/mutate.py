@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import random
 import re
 import time
+import warnings
+import zipfile
 from collections.abc import Callable
 
 NUMBERS = [
@@ -97,7 +100,34 @@ def change_inside(data: bytes, rng: random.Random) -> bytes:
                 return pack(mutated(unpack(data), rng))
             except Exception:
                 return data
-    return pack_again(data, rng)
+    return change_member(data, rng) if data.startswith(b"PK") else pack_again(data, rng)
+
+
+def change_member(data: bytes, rng: random.Random) -> bytes:
+    """Damage to an array, or another name for it, in an archive whose checksums are right."""
+    made = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as old:
+            members = [(member.filename, old.read(member)) for member in old.infolist()]
+    except Exception:
+        return data
+    k = rng.randrange(len(members)) if members else 0
+    with (
+        warnings.catch_warnings(),
+        zipfile.ZipFile(made, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as new,
+    ):
+        warnings.simplefilter("ignore")  # a name that comes twice
+        for place, (name, body) in enumerate(members):
+            if place != k or rng.random() < 0.1:
+                new.writestr(name, body)
+            elif rng.random() < 0.1:
+                new.writestr(
+                    rng.choice(members)[0] if rng.random() < 0.5 else f"{rng.randrange(9)}.npy", body
+                )
+            elif rng.random() < 0.9:
+                change = rng.choice((flip_bytes, cut, replace_number, change_number, insert, repeat))
+                new.writestr(name, change(body, rng))
+    return made.getvalue()
 
 
 def pack_again(data: bytes, rng: random.Random) -> bytes:

@@ -62,8 +62,10 @@ SYMMETRIC = """\
 3 3 1
 """
 
-NAMES_FIRST = {"a.mtx": "a_b.mtx"}
-"""Files that need another one beside them, which is not mutated."""
+RIGHT_HAND_SIDE = "%%MatrixMarket matrix array real general\n3 1\n1\n2.5\n-3\n"
+
+PART_OF = {"a_b.mtx": "a.mtx", "s_b.mtx": "s.mtx", "s_Q.mtx": "s.mtx", "sym_b.mtx": "sym.mtx"}
+"""Files that are read as parts of another."""
 
 
 def samples() -> dict[str, bytes]:
@@ -82,7 +84,7 @@ def samples() -> dict[str, bytes]:
         "a.npz": dcra.Problem([term], linear=np.ones(4), domain="binary", constraints=rows),
         "s.npz": dcra.Problem([thin, term], quadratic=sparse.csc_array(A[:4]), constant=1.5),
         "a.mtx": dcra.Problem([term]),
-        "s.mtx": dcra.Problem([dcra.Term("l1", thin.A, b)]),
+        "s.mtx": dcra.Problem([dcra.Term("l1", thin.A, b)], quadratic=sparse.csc_array(A[:4])),
         "a.cnf": ClauseProblem(plain),
         "a.wcnf": ClauseProblem(clauses),
         "a.rudy": cut,
@@ -99,7 +101,8 @@ def samples() -> dict[str, bytes]:
         for path in Path(folder).iterdir():
             found[path.name] = path.read_bytes()
     old = b"c by hand\np wcnf 4 3 10\n10 1 -2 0\n3 2 3 0\n10 -4 0\n"
-    found |= {"old.wcnf": old, "sym.mtx": SYMMETRIC.encode(), "a.lp": LP.encode(), "a.mps": MPS.encode()}
+    found |= {"old.wcnf": old, "sym.mtx": SYMMETRIC.encode(), "sym_b.mtx": RIGHT_HAND_SIDE.encode()}
+    found |= {"a.lp": LP.encode(), "a.mps": MPS.encode()}
     found |= {"graph": found["a.rudy"], "matrices": found["a.qaplib"], "market": found["a.marketsplit"]}
     found |= {
         f"{name}.gz": gzip.compress(found[name], mtime=0) for name in ("a.mtx", "a.cnf", "a.rudy", "a.mps")

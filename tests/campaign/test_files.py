@@ -8,20 +8,18 @@ import pytest
 
 from tests.campaign.files import Reader, campaign, report
 from tests.campaign.mutate import mutated, shrunk
-from tests.campaign.samples import samples
+from tests.campaign.samples import PART_OF, samples
 
 FAST = [name for name in samples() if not name.endswith((".lp", ".mps", ".mps.gz"))]
 
 
 def test_every_sample_can_be_read(tmp_path):
-    known = samples()
+    for name, data in samples().items():
+        (tmp_path / name).write_bytes(data)
     with Reader() as reader:
         for name in FAST:
-            for one, data in known.items():
-                (tmp_path / one).write_bytes(data)
-            found = reader.read(tmp_path / name)
-            alone = "neither" in found.get("said", "")  # a matrix without its right-hand side
-            assert (found["read"] or alone, found["fault"]) == (True, ""), name
+            found = reader.read(tmp_path / PART_OF.get(name, name))
+            assert (found["read"], found["fault"]) == (True, ""), (name, found)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -41,7 +39,7 @@ def test_damaged_models():
 def test_damage_comes_from_the_seed():
     for name, data in samples().items():
         once, again = (mutated(data, random.Random(f"{name} 5")) for _ in range(2))
-        if not name.endswith((".gz", ".xz")):  # gzip writes the time
+        if not name.endswith((".gz", ".npz")):  # what is packed again holds the time
             assert once == again
 
 
