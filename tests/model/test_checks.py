@@ -9,6 +9,7 @@ from scipy.optimize import LinearConstraint
 from scipy.sparse.linalg import aslinearoperator
 
 import dcra
+from dcra.apps import qap
 from dcra.losses import Loss
 
 MASKED = np.ma.masked_equal(np.eye(3), 0.0)
@@ -39,6 +40,7 @@ ROW = np.ma.masked_equal([1.0, 2.0, 3.0], 2.0)
         ),
         (lambda: dcra.Problem(linear=np.ones(3)).objective(ROW), "`x` must not be masked"),
         (lambda: dcra.minimize(MASKED, np.ones(3)), "`A` must not be masked"),
+        (lambda: qap.qap_problem(np.eye(3), MASKED), "`distance` must not be masked"),
     ],
 )
 def test_masked_arrays_are_refused(make, match):
@@ -51,7 +53,7 @@ def test_arrays_that_mask_nothing_are_arrays():
     assert dcra.Problem([dcra.Term("l1", A, np.ma.asarray(np.ones(3)))]).objective([1, 1, -1]) == 2
 
 
-HUGE = np.array([[1.0, 0.0], [0.0, -1e150]])
+HUGE = np.array([[1.0, 0.0], [0.0, -1e155]])
 
 
 @pytest.mark.parametrize(
@@ -62,28 +64,49 @@ HUGE = np.array([[1.0, 0.0], [0.0, -1e150]])
         (lambda: dcra.Term("l1", sparse.csc_array(HUGE), np.ones(2)), "A"),
         (lambda: dcra.Term("l1", aslinearoperator(HUGE), np.ones(2)), "A"),
         (lambda: dcra.Term("l1", np.eye(2), [1.0, 1e200]), "b"),
-        (lambda: dcra.Term("l1", np.eye(2), 0.0, 1e100), "weight"),
-        (lambda: dcra.Problem(linear=[1.0, 1e300]), "linear"),
-        (lambda: dcra.Problem(quadratic=HUGE), "quadratic"),
-        (lambda: dcra.Problem(linear=np.ones(2), constant=-1e200), "constant"),
+        (lambda: dcra.Term("l1", 1e100 * np.eye(2), 0.0, 1e105), "weight"),
+        (lambda: dcra.Term("l1", np.eye(2), 0.0, [1.0, 1e155]), "weight"),
+        (lambda: dcra.Problem(linear=[1.0, 1e306]), "linear"),
+        (lambda: dcra.Problem(quadratic=1e150 * HUGE), "quadratic"),
+        (lambda: dcra.Problem(linear=np.ones(2), constant=-1e306), "constant"),
         (
             lambda: dcra.Problem(linear=np.ones(2), constraints=LinearConstraint(HUGE, -1, 1)),
             r"A` of `constraints\[0\]",
         ),
+        (lambda: qap.qap_problem(HUGE, np.eye(2)), "flow"),
     ],
 )
-def test_numbers_whose_squares_are_none_are_refused(make, name):
+def test_numbers_too_large_for_an_objective_are_refused(make, name):
     with pytest.raises(ValueError, match=f"`{name}` must hold numbers of at most .* in size.*found 1e"):
         make()
 
 
-@pytest.mark.parametrize("loss", ["l1", "squared", "huber", "l2", "linf", "logistic"])
+LARGE = [
+    lambda A, b: dcra.Problem([dcra.Term("l1", 1e149 * A, 1e150 * b)]),
+    lambda A, b: dcra.Problem([dcra.Term("squared", 1e149 * A, 1e150 * b)], domain="binary"),
+    lambda A, b: dcra.Problem([dcra.Term("l2", 1e149 * A, 1e150 * b)]),
+    lambda A, b: dcra.Problem([dcra.Term("logistic", 1e149 * A, 1e150 * b)]),
+    lambda A, b: dcra.Problem([dcra.Term("huber", A, b, 1e149)]),
+    lambda A, b: dcra.Problem(quadratic=1e300 * A[:12], domain="binary"),
+    lambda A, b: dcra.Problem([dcra.Term("l1", A, b)], linear=1e300 * b[:12], constant=-1e303),
+]
+
+
+@pytest.mark.parametrize("make", LARGE)
 @pytest.mark.parametrize("method", ["auto", "flip", "dcra"])
-def test_large_numbers_are_solved(loss, method, rng):
-    A = 5e74 * rng.uniform(-1, 1, (14, 12))
-    result = dcra.minimize(A, A @ rng.choice([-1.0, 1.0], 12), loss, method=method, starts=2, seed=0)
+def test_large_numbers_are_solved(make, method, rng):
+    problem = make(rng.uniform(-1, 1, (14, 12)), rng.uniform(-1, 1, 14))
+    result = dcra.solve(problem, method=method, starts=2, seed=0)
     assert np.isfinite(result.fun)
     assert not np.isnan(result.lower_bound)
+
+
+def test_ends_that_no_row_reaches_are_none():
+    rows = LinearConstraint(np.ones((2, 12)), [-1e308, 3], [1e308, 5])
+    problem = dcra.Problem(linear=np.ones(12), domain="binary", constraints=rows)
+    np.testing.assert_array_equal(problem.constraints.low, [-np.inf, 3])
+    np.testing.assert_array_equal(problem.constraints.high, [np.inf, 5])
+    assert dcra.solve(problem, seed=0, starts=2).fun == 3
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -93,6 +116,12 @@ def test_a_matrix_that_points_outside_is_refused(dtype):
         setattr(A, part, np.array(value, np.int32))
         with pytest.raises(ValueError, match="`A` is damaged: its `ind"):
             dcra.Term("l1", A, np.ones(2))
+        with pytest.raises(ValueError, match=r"`A` of `constraints\[0\]` is damaged: its `ind"):
+            dcra.Problem(linear=np.ones(2), constraints=LinearConstraint(A, -1, 1))
+    A = sparse.coo_array(np.eye(2, dtype=dtype))
+    A.coords = (np.array([0, 5]), np.array([0, 1]))
+    with pytest.raises(ValueError, match="`A` is damaged: its `coords` must lie in"):
+        dcra.Term("l1", A, np.ones(2))
 
 
 class Nowhere(Loss):

@@ -13,6 +13,7 @@ from dcra._kernels.seed import state as random_state
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, InTurn, Starts, State
+from dcra.model.checks import most_squared, refuse_huge, refuse_masked
 from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
 from dcra.model.quadratic import Quadratic
@@ -275,11 +276,13 @@ def all_changes(F: Host, D: Host, p: Host) -> Host:
 
 
 def _matrices(flow: Any, distance: Any) -> tuple[Host, Host]:
+    for name, given in (("flow", flow), ("distance", distance)):
+        refuse_masked(name, given)
     F, D = (np.ascontiguousarray(M, np.float64) for M in (flow, distance))
     for name, M in (("flow", F), ("distance", D)):
         if M.ndim != 2 or M.shape[0] != M.shape[1] or M.size == 0:
             raise ValueError(f"`{name}` must be a square matrix; got shape {M.shape}")
-        vector(name, M.ravel(), M.size, np.empty(0))
+        refuse_huge(name, vector(name, M.ravel(), M.size, np.empty(0)), most_squared(M.size, 0))
     if F.shape != D.shape:
         raise ValueError(f"`flow` and `distance` must have one shape; got {F.shape} and {D.shape}")
     return F, D

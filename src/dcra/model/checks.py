@@ -1,18 +1,16 @@
-"""What no number of a problem may be: masked, or so large that its square is none."""
+"""What no number of a problem may be: masked, outside of its matrix, or too large for an objective."""
 
 from __future__ import annotations
 
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from dcra._array import Array, is_numpy, namespace
 
-LARGEST = 1e75
-"""Squares of numbers up to this, times a weight and summed over rows, are still numbers in float64."""
-
-LARGEST_SUM = 1e90
-"""The same for right-hand sides and linear terms, which sums of many such numbers are moved to."""
+LARGEST = 1e304
+"""No objective may be larger in size: a little below what float64 ends at, for the arithmetic in between."""
 
 
 def refuse_masked(name: str, x: Any) -> None:
@@ -25,17 +23,45 @@ def refuse_masked(name: str, x: Any) -> None:
         )
 
 
-def refuse_huge(name: str, x: Array, most: float = LARGEST) -> None:
-    """Refuse finite numbers of which squares overflow."""
-    if str(x.dtype).endswith("float32") or _sum_of_squares(x) <= most**2:
-        return
+def refuse_huge(name: str, x: Array, most: float) -> float:
+    """Refuse numbers beyond `most` in size; the sum of squares of what is there, or more than that."""
+    squares = _sum_of_squares(x)
+    if sqrt(squares) <= most:
+        return squares
     xp = namespace(x)
     size = max(float(xp.max(x)), -float(xp.min(x)))
     if size > most:
         raise ValueError(
-            f"`{name}` must hold numbers of at most {most:g} in size, so that squares can be computed; "
-            f"found {size:.3g}. Divide the problem by a common factor"
+            f"`{name}` must hold numbers of at most {most:.2g} in size, or the objective is too large for "
+            f"float64; found {size:.3g}. Divide the problem by a common factor"
         )
+    return min(squares, float(prod(x.shape)) * size * size)
+
+
+def most_squared(entries: int, n: int) -> float:
+    """How large `entries` numbers may be, of which squares of sums of n are summed."""
+    return sqrt(LARGEST / (max(1, entries) * (n + 1)))
+
+
+def require_indices(name: str, A: Any) -> None:
+    """Refuse indices that point outside: SciPy and our loops would follow them."""
+    if A.format == "coo":
+        for index, size in zip(A.coords, A.shape, strict=True):
+            _require_inside(name, "coords", index, size)
+    if A.format not in ("csc", "csr"):
+        return
+    lines, size = A.shape if A.format == "csr" else A.shape[::-1]
+    begins = A.indptr
+    rising = begins.size == lines + 1 and begins[0] == 0 and not np.any(np.diff(begins) < 0)
+    stored = int(begins[-1]) if begins.size else 0
+    if not rising or stored > min(A.indices.size, A.data.size):
+        raise ValueError(f"`{name}` is damaged: its `indptr` does not fit its shape or its entries")
+    _require_inside(name, "indices", A.indices[:stored], size)
+
+
+def _require_inside(name: str, part: str, index: Any, size: int) -> None:
+    if index.size and not 0 <= int(index.min()) <= int(index.max()) < size:
+        raise ValueError(f"`{name}` is damaged: its `{part}` must lie in [0, {size})")
 
 
 def refuse_nan(loss: Any, values: Array) -> Array:
@@ -51,8 +77,10 @@ def refuse_nan(loss: Any, values: Array) -> Array:
 
 def _sum_of_squares(x: Array) -> float:
     """In one pass and without a copy where that can be; infinite where it cannot."""
+    if str(x.dtype).endswith("float32"):
+        return float(prod(x.shape)) * float(np.finfo(np.float32).max) ** 2
     if not is_numpy(x) or not (x.flags.c_contiguous or x.flags.f_contiguous):
-        return np.inf if x.size else 0.0
+        return np.inf if prod(x.shape) else 0.0
     flat = x.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.dot(flat, flat))

@@ -12,7 +12,7 @@ import numpy as np
 
 from dcra._array import Host, is_array, is_numpy, to_numpy
 from dcra.messages import shown
-from dcra.model.checks import refuse_huge, refuse_masked
+from dcra.model.checks import most_squared, refuse_huge, refuse_masked, require_indices
 
 TOLERANCE = 1e-9
 """A row is violated when it is off by more than this share of the numbers in it."""
@@ -239,6 +239,8 @@ def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str
 
     for end, given in (("A", one.A), ("lb", one.lb), ("ub", one.ub)):
         refuse_masked(f"{end}` of `{name}", given)
+    if sparse.issparse(one.A):
+        require_indices(f"A` of `{name}", one.A)
     A: Any = one.A if sparse.issparse(one.A) else np.atleast_2d(np.asarray(one.A, float))
     G: Any = sparse.csr_array(A).astype(float)
     rows, columns = G.shape
@@ -246,7 +248,8 @@ def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str
         raise ValueError(f"`A` of `{name}` must have {n} columns, one for each variable; got {columns}")
     if not np.all(np.isfinite(G.data)):
         raise ValueError(f"`A` of `{name}` must be finite; it holds NaN or infinite entries")
-    refuse_huge(f"A` of `{name}", G.data)
+    most = most_squared(rows, n)
+    refuse_huge(f"A` of `{name}", G.data, most / n)
     low, high = _ends(name, "lb", one.lb, rows), _ends(name, "ub", one.ub, rows)
     wrong = np.flatnonzero((low > high) | (low == inf) | (high == -inf))
     if wrong.size:
@@ -254,6 +257,7 @@ def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str
         raise ValueError(
             f"`lb` of `{name}` must not be above `ub`; row {i} asks for [{low[i]:g}, {high[i]:g}]"
         )
+    low[low < -most], high[high > most] = -inf, inf  # no row reaches them
     return G, low, high, [f"{name}, row {i}" for i in range(rows)]
 
 

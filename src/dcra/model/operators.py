@@ -15,7 +15,7 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, from_numpy, is_array, is_numpy, namespace, to_numpy
 from dcra._kernels.store import segment_sums
-from dcra.model.checks import refuse_huge, refuse_masked
+from dcra.model.checks import refuse_masked, require_indices
 
 MATERIALIZE_ENTRIES = 50_000_000
 """A LinearOperator with at most this many entries is turned into a dense matrix, once."""
@@ -352,11 +352,14 @@ def has_finite_entries(operator: Operator) -> bool:
     return not isinstance(operator, MatrixFree) and all_finite(operator.stored)
 
 
-def require_numbers(name: str, operator: Operator) -> None:
-    """Refuse entries that are not finite, or too large to be squared; of products only, rows of A e are."""
+def require_finite(name: str, operator: Operator) -> None:
     if not has_finite_entries(operator):
         raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
-    refuse_huge(name, operator.row_sums if isinstance(operator, MatrixFree) else operator.stored)
+
+
+def known_entries(operator: Operator) -> Array:
+    """The entries of A that are stored; of products only, A e."""
+    return operator.row_sums if isinstance(operator, MatrixFree) else operator.stored
 
 
 def all_finite(x: Array) -> bool:
@@ -389,28 +392,13 @@ def _sparse(A: Any) -> SparseMatrix:
     if A.ndim != 2:
         raise ValueError(f"`A` must be a matrix of shape (r, n); got {A.ndim} dimension(s)")
     _refuse_complex(A.dtype)
-    _require_indices(A)
+    require_indices("A", A)
     dtype = A.dtype if A.dtype in (np.float32, np.float64) else np.float64
     compressed = A.tocsc().astype(dtype, copy=False)
     if not compressed.has_canonical_format:
         compressed = compressed.copy() if compressed is A else compressed
         compressed.sum_duplicates()
     return SparseMatrix(compressed)
-
-
-def _require_indices(A: Any) -> None:
-    """Refuse compressed parts that point outside: SciPy and our loops would follow them."""
-    if A.format not in ("csc", "csr"):
-        return
-    lines, size = A.shape if A.format == "csr" else A.shape[::-1]
-    begins = A.indptr
-    rising = begins.size == lines + 1 and begins[0] == 0 and not np.any(np.diff(begins) < 0)
-    stored = int(begins[-1]) if begins.size else 0
-    if not rising or stored > min(A.indices.size, A.data.size):
-        raise ValueError("`A` is damaged: its `indptr` does not fit its shape or its entries")
-    index = A.indices[:stored]
-    if stored and not 0 <= int(index.min()) <= int(index.max()) < size:
-        raise ValueError(f"`A` is damaged: its `indices` must lie in [0, {size})")
 
 
 def _linear_operator(A: Any) -> Operator:

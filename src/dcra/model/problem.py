@@ -10,7 +10,7 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.messages import shown, suggest
-from dcra.model.checks import refuse_huge, refuse_masked
+from dcra.model.checks import LARGEST, refuse_huge, refuse_masked
 from dcra.model.constraints import Constraints, StatedRows, as_sequence
 from dcra.model.operators import MatrixFree, Operator
 from dcra.model.quadratic import Quadratic, as_quadratic
@@ -81,10 +81,12 @@ class Problem:
             )
         self.like = self._reference()
         self.linear = None if linear is None else vector("linear", linear, self.n, self.like)
+        if self.linear is not None:
+            refuse_huge("linear", self.linear, LARGEST / self.n)
         self.constant = float(constant)
         if not np.isfinite(self.constant):
             raise ValueError(f"`constant` must be finite; got {constant!r}")
-        refuse_huge("constant", np.asarray([self.constant]), 1e150)
+        refuse_huge("constant", np.asarray([self.constant]), LARGEST)
         self.constraints = self._checked(constraints)
 
     def __repr__(self) -> str:

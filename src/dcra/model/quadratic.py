@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, inf
+from math import ceil, inf, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcra._array import Array, Host, namespace, to_numpy
 from dcra.messages import shown
+from dcra.model.checks import LARGEST, refuse_huge
 from dcra.model.operators import (
     DenseMatrix,
     MatrixFree,
     Operator,
     SparseMatrix,
     as_operator,
-    require_numbers,
+    known_entries,
+    require_finite,
 )
 
 if TYPE_CHECKING:
@@ -113,7 +115,9 @@ def as_quadratic(Q: Any) -> Quadratic:
     r, n = operator.shape
     if r != n or n == 0:
         raise ValueError(f"`quadratic` must be square, of shape (n, n); got {(r, n)}")
-    require_numbers("quadratic", operator)
+    require_finite("quadratic", operator)
+    entries = known_entries(operator)
+    refuse_huge("quadratic", entries, LARGEST / max(1, prod(entries.shape)))
     return Quadratic(_symmetric(operator))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.losses import Linear, Loss, VectorLoss, as_loss
 from dcra.messages import shown
-from dcra.model.checks import LARGEST, LARGEST_SUM, refuse_huge, refuse_masked, refuse_nan
-from dcra.model.operators import Operator, all_finite, as_operator, require_numbers
+from dcra.model.checks import most_squared, refuse_huge, refuse_masked, refuse_nan
+from dcra.model.operators import Operator, all_finite, as_operator, known_entries, require_finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +41,27 @@ class Term:
         r, n = operator.shape
         if r == 0 or n == 0:
             raise ValueError(f"`A` must have at least one row and one column; got shape {(r, n)}")
-        require_numbers("A", operator)
+        require_finite("A", operator)
         like = operator.like
         b = vector("b", self.b, r, like, hint=_transpose_hint(self.b, operator.shape), scalar=True)
         weight = _weight(self.weight, r, like, loss)
         for name, value in (("loss", loss), ("operator", operator), ("b", b), ("weight", weight)):
             object.__setattr__(self, name, value)
+        self._refuse_huge()
         if self.foreign:
             self.value_at(operator.row_sums - b)
+
+    def _refuse_huge(self) -> None:
+        """Squares of residuals, summed, and of their products with weights, must be numbers.
+
+        Those of residuals are bounded by (n + 1) (|A|^2 + |b|^2).
+        """
+        r, n = self.operator.shape
+        A = known_entries(self.operator)
+        squares = refuse_huge("A", A, most_squared(prod(A.shape), n))
+        squares += refuse_huge("b", self.b, most_squared(r, n))
+        weight = np.asarray([self.weight]) if isinstance(self.weight, float) else self.weight
+        refuse_huge("weight", weight, max(1.0, most_squared(r, n) / max(1.0, sqrt(squares))))
 
     @property
     def foreign(self) -> bool:
@@ -85,7 +99,6 @@ def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar:
         raise ValueError(f"`{name}` must have shape ({size},){hint}; got {tuple(array.shape)}")
     if not all_finite(array):
         raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
-    refuse_huge(name, array, LARGEST if name == "weight" else LARGEST_SUM)
     return array
 
 
