@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from tests.campaign.files import Reader, campaign, report
@@ -57,3 +58,10 @@ def test_a_reader_that_dies_or_hangs_is_a_finding(tmp_path, monkeypatch):
         assert reader.read(tmp_path / "a.cnf")["fault"] == ""
         reader.seconds = 1e-4
         assert "no end in" in reader.read(tmp_path / "a.cnf")["fault"]
+
+
+def test_memory_of_whoever_started_the_reader_is_not_its_own(tmp_path):
+    (tmp_path / "a.cnf").write_bytes(b"p cnf 1 1\n1 0\n")
+    large = np.ones(50 * 2**20)  # 400 MB
+    with Reader() as reader:
+        assert 0 <= reader.read(tmp_path / "a.cnf")["peak"] < large.nbytes / 2**21
