@@ -13,11 +13,8 @@
 
 namespace dcra::clauses {
 
-// How many hard clauses are false, as a place in the list of them.
+// How many hard clauses are false, as a place in the list of them. A walk that was never placed must do no harm.
 DCRA_INLINE int64_t false_ones(const Walk& walk) { return whole(walk.total[0], double(walk.m)); }
-
-// Whether a place is one: a walk that was never placed must do no harm.
-DCRA_INLINE bool within(int64_t place, int64_t size) { return uint64_t(place) < uint64_t(size); }
 
 // Clause c is false now.
 template <class I> DCRA_INLINE void enlist(const Formula<I>& formula, const Walk& walk, int64_t c) {
@@ -201,7 +198,9 @@ int64_t propagate(const Formula<I>& formula, uint8_t* x, const int64_t* order, u
                 else if (free[c] == 1) tail = force(formula, x, c, assigned, queue, tail);
             }
         }
-        if (k < formula.n && !assigned[order[k]]) {
+        if (k == formula.n) break;
+        if (!within(order[k], formula.n)) return OUTSIDE;
+        if (!assigned[order[k]]) {
             assigned[order[k]] = 1;
             queue[tail++] = int32_t(order[k]);
         }

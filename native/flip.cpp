@@ -10,8 +10,11 @@ template <class S, class T = typename S::Real>
 int64_t flip(const Model<S>& model, T* x, T* z, double* score, const int64_t* order, int64_t* cursor, int64_t trials,
              int64_t size) {
     int64_t work = 0;
+    if (!sound(cursor, size)) return OUTSIDE;
     for (int64_t i = 0; i < trials && cursor[1] < size; ++i) {
-        const int64_t j = order[advance(cursor, size)], entries = length(model.A, j);
+        const int64_t j = order[advance(cursor, size)];
+        if (!within(j, model.A.n)) return OUTSIDE;
+        const int64_t entries = length(model.A, j);
         const double loss = trial(model.A, j, -(x[j] + x[j]), z, model.rows, score[0]);
         work += entries;
         const double gain = score[0] - loss + 2.0 * double(model.c[j]) * double(x[j]);
@@ -57,6 +60,7 @@ template <class S, class T = typename S::Real>
 int64_t pair(const Model<S>& model, T* x, T* z, double* score, const int64_t* order, int64_t* cursor, int64_t trials,
              int64_t size) {
     int64_t work = 0;
+    if (!sound(cursor, size) || !all_within(order, size, model.A.n)) return OUTSIDE;
     for (int64_t i = 0; i < trials && cursor[1] < size; ++i) {
         const int64_t first = advance(cursor, size);
         if (improve_pair(model, x, z, score, order, size, first)) cursor[1] = 0;

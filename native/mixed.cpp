@@ -50,8 +50,10 @@ int64_t descend(const Model<S>& given, const C& given_couplings, T* s, T* z, T* 
     const Model<S> model = given;  // copies: nothing that the loop writes can change them
     const C couplings = given_couplings;
     int64_t work = 0;
+    if (!sound(cursor, size)) return OUTSIDE;
     for (int64_t i = 0; i < trials && cursor[1] < size; ++i) {
         const int64_t j = order[advance(cursor, size)];
+        if (!within(j, model.A.n)) return OUTSIDE;
         const double loss = loss_after(model, s, z, score, j);
         work += length(model.A, j);
         if (score[2] - loss + double(s[j] * g[j]) > tiny) {
@@ -71,6 +73,7 @@ int64_t descend_pairs(const Model<S>& given, const C& given_couplings, T* s, T* 
     const Model<S> model = given;
     const C couplings = given_couplings;
     int64_t work = 0;
+    if (!sound(cursor, model.A.n)) return OUTSIDE;
     for (int64_t t = 0; t < trials && cursor[1] < model.A.n; ++t) {
         const int64_t i = advance(cursor, model.A.n);
         const double before = score[0];

@@ -20,8 +20,10 @@ int64_t descend(const S& given, T* s, T* g, double* score, const int64_t* order,
                 int64_t trials, int64_t size) {
     const S C = given;
     int64_t work = 0;
+    if (!sound(cursor, size)) return OUTSIDE;
     for (int64_t i = 0; i < trials && cursor[1] < size; ++i) {
         const int64_t j = order[advance(cursor, size)];
+        if (!within(j, C.n)) return OUTSIDE;
         ++work;
         if (double(s[j] * g[j]) > tiny) {
             turn(C, s, g, score, j);
@@ -51,6 +53,7 @@ template <class S, class T = typename S::Real>
 int64_t descend_pairs(const S& given, T* s, T* g, double* score, int64_t* cursor, double tiny, int64_t trials) {
     const S C = given;
     int64_t work = 0;
+    if (!sound(cursor, C.n)) return OUTSIDE;
     for (int64_t i = 0; i < trials && cursor[1] < C.n; ++i) {
         const int64_t first = advance(cursor, C.n), partner = partner_of(C, s, g, first, tiny);
         work += length(C, first);

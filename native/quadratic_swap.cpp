@@ -78,6 +78,7 @@ int64_t descend_swaps(const S& C, T* s, T* g, double* score, int64_t* cursor, do
                       const Counts& given, double reach) {
     const Counts counts = given;
     int64_t work = 0;
+    if (!sound(cursor, C.n)) return OUTSIDE;
     for (int64_t t = 0; t < trials && cursor[1] < C.n; ++t) {
         const int64_t j = advance(cursor, C.n);
         const auto [first, last] = partners(counts, s, j);

@@ -42,6 +42,7 @@ int64_t sweep(const S& given, T* x, T* g, int64_t* blocks, uint64_t* rng, double
               int64_t last, int64_t total, int64_t q) {
     const S C = given;
     int64_t work = 0;
+    if (!all_within(blocks, q, q)) return OUTSIDE;
     if (q == 0 || C.n == 0) return 0;
     for (int64_t s = first; s < last; ++s) {
         shuffle(rng, blocks, q);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "column.hpp"
+#include "places.hpp"
 
 namespace dcra {
 
@@ -58,14 +59,6 @@ DCRA_INLINE void commit(const Model<S>& model, T* x, T* z, double* score, int64_
 template <class T> DCRA_INLINE void keep(const T* x, T* best_x, int64_t n, double* score) {
     for (int64_t j = 0; j < n; ++j) best_x[j] = x[j];
     score[2] = score[0] + score[1];
-}
-
-// The next position along `order`, cyclically; cursor = [position, trials since the last flip].
-DCRA_INLINE int64_t advance(int64_t* cursor, int64_t size) {
-    const int64_t place = cursor[0];
-    cursor[0] = place + 1 < size ? place + 1 : 0;
-    ++cursor[1];
-    return place;
 }
 
 }  // namespace dcra

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "export.hpp"
+#include "places.hpp"
 #include "rng.hpp"
 
 namespace dcra::swaps {
@@ -45,9 +46,11 @@ void permute(const double* D, const int64_t* p, int64_t n, double* P) {
 }
 
 // change[i, j] of every swap i < j. P is scratch.
-void changes(const double* F, const double* D, const int64_t* p, double* change, double* P, int64_t n) {
+int64_t changes(const double* F, const double* D, const int64_t* p, double* change, double* P, int64_t n) {
+    if (!all_within(p, n, n)) return OUTSIDE;
     permute(D, p, n, P);
     for (int64_t i = 0; i < n; ++i) row_of_changes(F, P, n, i, i + 1, change + i * n);
+    return n * n;
 }
 
 // Scratch of a search: see the beginning of this file.
@@ -137,8 +140,9 @@ DCRA_INLINE void correct(const double* F, double* change, int64_t n, const Permu
 }
 
 // Make `moves` best swaps that are not tabu, or that beat the best permutation. `floats` and `ints` are scratch.
-void search(const double* F, const double* D, int64_t* p, double* cost, int64_t* best_p, double* change,
-            int64_t* until, int64_t* clock, uint64_t* rng, int64_t moves, double* floats, int64_t* ints, int64_t n) {
+int64_t search(const double* F, const double* D, int64_t* p, double* cost, int64_t* best_p, double* change,
+               int64_t* until, int64_t* clock, uint64_t* rng, int64_t moves, double* floats, int64_t* ints, int64_t n) {
+    if (!all_within(p, n, n)) return OUTSIDE;
     const Permuted q{floats, floats + n * n, ints, ints + n * n};
     const int64_t tenure = n - n / 10, spread = 1 + n / 5;
     permute(D, p, n, q.P);
@@ -163,6 +167,7 @@ void search(const double* F, const double* D, int64_t* p, double* cost, int64_t*
             for (int64_t i = 0; i < n; ++i) best_p[i] = p[i];
         }
     }
+    return moves < 0 ? 0 : moves;
 }
 
 }  // namespace dcra::swaps

@@ -89,6 +89,7 @@ template <class S, class T = typename S::Real>
 int64_t sweep(const Model<S>& model, T* x, T* z, const int64_t* columns, int64_t* blocks, int64_t* rest, uint64_t* rng,
               double* rho, int64_t first, int64_t last, int64_t total, const double* numbers, int64_t m, int64_t k) {
     int64_t work = 0;
+    if (!all_within(columns, m, model.A.n) || !all_within(blocks, k, k)) return OUTSIDE;
     if (k == 0) return 0;
     const Rule rule{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
     const double unit = total > 0 ? first_penalty(model, columns, m) : 0.0;

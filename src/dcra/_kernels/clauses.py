@@ -5,7 +5,7 @@ holds the negated variable. A flip touches the clauses of its variable, and all 
 that becomes false or ceases to be.
 """
 
-from .face import Loop
+from .face import Loop, placed
 from .formula import Array, Formula, Walk
 
 _place = Loop(
@@ -90,4 +90,4 @@ def propagate(
     x holds the values to take where nothing is forced, and the answer. assigned (n,) and sated (m,) uint8
     arrive as zeros; free (m,) and queue (n,) int32 are scratch. Returns the hard clauses that came out false.
     """
-    return _propagate(formula, x, order, assigned, free, sated, queue)
+    return placed(_propagate(formula, x, order, assigned, free, sated, queue), "`order`")

@@ -202,6 +202,13 @@ def check_places(name: str, places: np.ndarray[Any, Any], size: int) -> None:
         raise ValueError(f"`{name}` must be at least 0 and below {size}; got {places.min()}..{places.max()}")
 
 
+def placed(outcome: int, names: str) -> int:
+    """What a loop returned; a ValueError where it found that what it was given points outside."""
+    if outcome < 0:
+        raise ValueError(f"{names} must hold places within the arrays; one is outside")
+    return outcome
+
+
 def _pack(struct: Any) -> Packed:
     known = Known()
     values = [part.inside(value, known) for value, part in zip(struct, _layout(type(struct)), strict=True)]

@@ -1,6 +1,6 @@
 """Descent by single flips and by pairs of flips."""
 
-from .face import Loop
+from .face import Loop, placed
 from .store import Array, Model
 
 _flip = Loop(
@@ -37,7 +37,7 @@ def flip(model: Model, x: Array, z: Array, score: Array, order: Array, cursor: A
     cursor = [position, trials since the last flip], int64, zeros at the start; x is one-flip optimal on
     `order` when cursor[1] >= order.size. score[2] ends as the objective. Returns the entries of A touched.
     """
-    return _flip(model, x, z, score, order, cursor, trials)
+    return placed(_flip(model, x, z, score, order, cursor, trials), "`order` and `cursor`")
 
 
 def pair(model: Model, x: Array, z: Array, score: Array, order: Array, cursor: Array, trials: int) -> int:
@@ -45,4 +45,4 @@ def pair(model: Model, x: Array, z: Array, score: Array, order: Array, cursor: A
 
     x has no improving pair in `order` when cursor[1] >= order.size. A trial costs order.size columns.
     """
-    return _pair(model, x, z, score, order, cursor, trials)
+    return placed(_pair(model, x, z, score, order, cursor, trials), "`order` and `cursor`")

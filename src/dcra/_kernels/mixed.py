@@ -6,7 +6,7 @@ score = [value now, value of the best point, losses now]. C may be of another dt
 
 import numpy as np
 
-from .face import Loop
+from .face import Loop, placed
 from .quadratic import check_thresholds
 from .store import Array, Dense, Model, Sparse, TabuMemory
 
@@ -121,7 +121,8 @@ def descend(
     trials: int,
 ) -> int:
     """`quadratic.descend`."""
-    return _descend(model, C, s, z, g, score, order, cursor, tiny, trials)
+    work = _descend(model, C, s, z, g, score, order, cursor, tiny, trials)
+    return placed(work, "`order` and `cursor`")
 
 
 def descend_pairs(
@@ -136,7 +137,7 @@ def descend_pairs(
     trials: int,
 ) -> int:
     """`quadratic.descend_pairs`: pairs that are coupled by J."""
-    return _descend_pairs(model, C, s, z, g, score, cursor, tiny, trials)
+    return placed(_descend_pairs(model, C, s, z, g, score, cursor, tiny, trials), "`cursor`")
 
 
 def anneal(

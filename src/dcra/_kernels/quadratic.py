@@ -6,7 +6,7 @@ score = [value now, value of the best point].
 
 import numpy as np
 
-from .face import Loop
+from .face import Loop, placed
 from .store import Array, Dense, Sparse, TabuMemory
 
 _fields = Loop(
@@ -97,7 +97,7 @@ def descend(
     cursor = [position, trials since the last flip], int64, zeros at the start; s is one-flip optimal when
     cursor[1] >= order.size. Returns the couplings touched.
     """
-    return _descend(C, s, g, score, order, cursor, tiny, trials)
+    return placed(_descend(C, s, g, score, order, cursor, tiny, trials), "`order` and `cursor`")
 
 
 def descend_pairs(
@@ -107,7 +107,7 @@ def descend_pairs(
 
     cursor as in `descend`; no coupled pair improves when cursor[1] >= s.size.
     """
-    return _descend_pairs(C, s, g, score, cursor, tiny, trials)
+    return placed(_descend_pairs(C, s, g, score, cursor, tiny, trials), "`cursor`")
 
 
 def anneal(

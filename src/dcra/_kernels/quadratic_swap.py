@@ -3,7 +3,7 @@
 For spins of opposite signs a swap raises the objective by -s_i g_i - s_j g_j - C_ij.
 """
 
-from .face import Loop
+from .face import Loop, placed
 from .quadratic import check_thresholds
 from .store import Array, Counts, Dense, Sparse, Tally
 
@@ -82,7 +82,7 @@ def descend_swaps(
     cursor as in `quadratic.descend`; no flip that counts allow and no swap improves when cursor[1] >= s.size.
     `reach` is the largest coupling: swaps that would not improve even with it are passed over quickly.
     """
-    return _descend_swaps(C, s, g, score, cursor, tiny, trials, counts, reach)
+    return placed(_descend_swaps(C, s, g, score, cursor, tiny, trials, counts, reach), "`cursor`")
 
 
 def anneal_charged(

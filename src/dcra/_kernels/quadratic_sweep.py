@@ -1,6 +1,6 @@
 """Coordinate sweeps on the box form  x'Jx + c'x + rho sum(1 - x_j^2)  through the fields g = 2 c + 4 J x."""
 
-from .face import Loop
+from .face import Loop, placed
 from .store import Array, Dense, Sparse
 
 _sweep = Loop(
@@ -46,4 +46,4 @@ def sweep(
 
     Returns the couplings touched.
     """
-    return _sweep(C, x, g, blocks, rng, rho, convexity, first, last, total)
+    return placed(_sweep(C, x, g, blocks, rng, rho, convexity, first, last, total), "`blocks`")

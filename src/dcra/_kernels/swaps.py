@@ -5,7 +5,7 @@ After a swap, the changes of pairs that it does not touch are corrected in O(1),
 
 import numpy as np
 
-from .face import Loop
+from .face import Loop, placed
 from .store import Array
 
 _changes = Loop(
@@ -17,6 +17,7 @@ _changes = Loop(
     change    float64 (n, n) rw
     permuted  float64 (n, n) rw
     """,
+    returns=int,
 )
 _search = Loop(
     "swaps.search",
@@ -34,12 +35,13 @@ _search = Loop(
     floats  float64 (n+4, n) rw
     ints    int64 (2, n, n) rw
     """,
+    returns=int,
 )
 
 
 def changes(F: Array, D: Array, p: Array, change: Array) -> None:
     """change[i, j] of every swap i < j."""
-    _changes(F, D, p, change, np.empty_like(change))
+    placed(_changes(F, D, p, change, np.empty_like(change)), "`p`")
 
 
 def search(
@@ -67,4 +69,4 @@ def search(
     """
     n = len(p)
     floats, ints = np.empty((n + 4, n)), np.empty((2, n, n), np.int64)
-    _search(F, D, p, cost, best_p, change, until, clock, rng, moves, floats, ints)
+    placed(_search(F, D, p, cost, best_p, change, until, clock, rng, moves, floats, ints), "`p`")

@@ -1,6 +1,6 @@
 """Coordinate sweeps on the box form  env(Ax - b) + c'x + rho sum(t_j + shape t_j^2 / 2), t_j = 1 - x_j^2."""
 
-from .face import Loop
+from .face import Loop, placed
 from .store import Array, Model
 
 _sweep = Loop(
@@ -69,7 +69,8 @@ def sweep(
 
     Returns the number of entries of A touched. Stops early once all columns are pinned.
     """
-    return _sweep(model, trail, z, columns, blocks, rest, rng, rho, first, last, total, rule)
+    work = _sweep(model, trail, z, columns, blocks, rest, rng, rho, first, last, total, rule)
+    return placed(work, "`columns` and `blocks`")
 
 
 def round_to_spins(model: Model, x: Array, z: Array) -> None:
