@@ -25,10 +25,10 @@ def test_every_sample_can_be_read(tmp_path):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_files(seed):
-    tally = campaign(seed, files=1500, only=FAST)
+    tally = campaign(seed, files=800, only=FAST)
     assert not tally.findings, report(tally, seed)
-    assert tally.tried.total() == 1500
-    assert 100 < tally.read.total() < 1400  # some damage does no harm, and most is noticed
+    assert tally.tried.total() == 800
+    assert 40 < tally.read.total() < 760  # some damage does no harm, and most is noticed
 
 
 def test_damaged_models():

@@ -1,0 +1,3 @@
+ROWS
+
+ NN  COST
