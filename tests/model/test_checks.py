@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint
 from scipy.sparse.linalg import aslinearoperator
 
 import dcra
-from dcra.apps import qap
+from dcra.apps import maxsat, qap
 from dcra.losses import Loss
 
 MASKED = np.ma.masked_equal(np.eye(3), 0.0)
@@ -41,6 +41,8 @@ ROW = np.ma.masked_equal([1.0, 2.0, 3.0], 2.0)
         (lambda: dcra.Problem(linear=np.ones(3)).objective(ROW), "`x` must not be masked"),
         (lambda: dcra.minimize(MASKED, np.ones(3)), "`A` must not be masked"),
         (lambda: qap.qap_problem(np.eye(3), MASKED), "`distance` must not be masked"),
+        (lambda: dcra.minimize_batch(np.eye(3), MASKED), "`B` must not be masked"),
+        (lambda: maxsat.solve([[1], [2], [3]], weights=ROW), "`weights` must not be masked"),
     ],
 )
 def test_masked_arrays_are_refused(make, match):
@@ -74,6 +76,7 @@ HUGE = np.array([[1.0, 0.0], [0.0, -1e155]])
             r"A` of `constraints\[0\]",
         ),
         (lambda: qap.qap_problem(HUGE, np.eye(2)), "flow"),
+        (lambda: dcra.minimize_batch(np.eye(2), [[1.0, 2.0], [1e200, 3.0]], "squared"), "B"),
     ],
 )
 def test_numbers_too_large_for_an_objective_are_refused(make, name):
@@ -143,6 +146,11 @@ class Vectors:
         return np.nan if np.any(np.abs(z) > 1) else 0.0
 
     def prox(self, z, step):
+        return z
+
+
+class NoProx(Vectors):
+    def prox(self, z, step):
         return z * np.nan
 
 
@@ -161,6 +169,63 @@ def test_a_loss_that_returns_nan_is_named(loss, weight):
 
 
 def test_a_prox_that_returns_nan_is_named():
-    loss = dcra.Term(Vectors(), np.eye(3), np.ones(3)).loss
-    with pytest.raises(ValueError, match=r"`prox` of the loss Vectors must return a vector of numbers .*NaN"):
-        loss.prox(np.ones(3), 1.0)
+    with pytest.raises(ValueError, match=r"`prox` of the loss NoProx must return a vector of numbers .*NaN"):
+        dcra.Term(NoProx(), np.eye(3), np.ones(3))
+
+
+class Sloppy(Loss):
+    """An l1 loss that goes wrong where it is told to."""
+
+    def __init__(self, wrong):
+        self.wrong = wrong
+
+    def value(self, z):
+        value = np.abs(z).sum(axis=-1)
+        if self.wrong == "shape of value":
+            return np.abs(z)
+        return value * np.nan if self.wrong == "late value" and np.any(z % 1) else value
+
+    def prox(self, z, step):
+        p = np.sign(z) * np.maximum(np.abs(z) - step, 0)
+        if self.wrong == "shape of prox":
+            return p.sum(axis=-1)
+        late = self.wrong == "late prox" and np.any(z % 1)
+        return p * np.nan if late or self.wrong == "prox" else p
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ("shape of value", r"`value` of the loss Sloppy must return shape \(\) here.*got \(3,\)"),
+        ("shape of prox", r"`prox` of the loss Sloppy must return shape \(3,\) here.*got \(\)"),
+        ("prox", "`prox` of the loss Sloppy returned NaN"),
+    ],
+)
+def test_a_loss_is_looked_at_once(wrong, match):
+    with pytest.raises(ValueError, match=match):
+        dcra.Term(Sloppy(wrong), np.eye(3), np.ones(3))
+
+
+@pytest.mark.parametrize("wrong", ["late value", "late prox"])
+def test_a_search_ends_with_a_loss_that_is_nan_between_the_points(wrong):
+    problem = dcra.Problem([dcra.Term(Sloppy(wrong), np.triu(np.ones((3, 3))), np.ones(3))])
+    with pytest.raises(ValueError, match="prox` of the loss Sloppy returned NaN"):
+        dcra.solve(problem, method="dcra", starts=2, seed=0)
+
+
+class Barrier(Loss):
+    """Infinite beyond some size."""
+
+    def value(self, z):
+        return np.where(np.abs(z).max(axis=-1) > 2, np.inf, np.abs(z).sum(axis=-1))
+
+    def prox(self, z, step):
+        return np.clip(np.sign(z) * np.maximum(np.abs(z) - step, 0), -2, 2)
+
+
+@pytest.mark.parametrize("method", ["auto", "flip", "enumerate"])
+def test_losses_that_are_infinite_are_named(method):
+    with pytest.raises(ValueError, match=r"`value` of the loss Barrier returned an infinite .*`constraints`"):
+        dcra.Term(Barrier(), np.eye(3), 4 * np.ones(3))
+    with pytest.raises(ValueError, match="of the loss Barrier returned an infinite value"):
+        dcra.minimize(np.eye(3), 1.5 * np.ones(3), Barrier(), method=method, starts=2, seed=0, x0=[-1, 1, 1])

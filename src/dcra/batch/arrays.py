@@ -20,6 +20,7 @@ from dcra.engines.blocks import blocks_of, first_penalty, steered, sweep
 from dcra.engines.rule import Rule
 from dcra.engines.sweep import initial_points
 from dcra.exact.enumeration import spins_of
+from dcra.model.checks import most_squared, refuse_huge, refuse_masked
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
 from dcra.polish.neighbours import Neighbours
@@ -74,6 +75,7 @@ def solve_arrays(many: Many, seed: int, starts: int, stop: Stop) -> Host:
 def right_hand_sides(problem: Problem, B: Any) -> Host:
     """B (r, k) as rows (k, r) in float64, or an error."""
     r = problem.n_rows
+    refuse_masked("B", B)
     host = to_numpy(B) if is_array(B) else np.asarray(B)
     if host.dtype.kind not in "fiub":
         raise TypeError(f"`B` must hold real numbers; got dtype {host.dtype}")
@@ -86,7 +88,9 @@ def right_hand_sides(problem: Problem, B: Any) -> Host:
         raise ValueError("`B` must have at least one column")
     if not np.all(np.isfinite(host)):
         raise ValueError("`B` must be finite; it holds NaN or infinite entries")
-    return np.ascontiguousarray(host.T, np.float64)
+    rows = np.ascontiguousarray(host.T, np.float64)
+    refuse_huge("B", rows, most_squared(r, problem.n))
+    return rows
 
 
 def solve(problem: Problem, B: Host, seed: int, starts: int | None, n_jobs: int, stop: Stop) -> Host:

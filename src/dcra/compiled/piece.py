@@ -8,6 +8,7 @@ from math import inf
 
 from dcra._array import Array, namespace
 from dcra.losses import Loss
+from dcra.model.checks import is_foreign, require_numbers
 from dcra.model.operators import Operator
 
 Smoothing = float | tuple[float, ...]
@@ -36,10 +37,12 @@ class Piece:
     def slopes(self, z: Array, delta: float) -> Array:
         """Gradient in z of the smoothed piece."""
         a = self.argument
+        y = self.loss.envelope_grad(z, delta) if a == 1 else self.loss.envelope_grad(a * z, delta * a * a)
+        if is_foreign(self.loss):
+            require_numbers(self.loss, "prox", y, tuple(z.shape))
         if a == 1:
-            y = self.loss.envelope_grad(z, delta)
             return y if isinstance(self.weight, float) and self.weight == 1 else self.weight * y
-        return (self.weight * a) * self.loss.envelope_grad(a * z, delta * a * a)
+        return (self.weight * a) * y
 
     def smoothed(self, z: Array, delta: float) -> Array:
         """weight * envelope of f(argument * .) with parameter delta; the loss itself when delta = 0."""
@@ -47,7 +50,10 @@ class Piece:
             return self.values(z)
         a = self.argument
         if isinstance(self.weight, float):
-            return self.weight * self.loss.envelope(a * z, delta * a * a)
+            value = self.loss.envelope(a * z, delta * a * a)
+            if is_foreign(self.loss):
+                require_numbers(self.loss, "value` or `prox", value, tuple(z.shape[:-1]))
+            return self.weight * value
         p = self.loss.prox(a * z, delta * a * a)
         rows = self.loss.values(p) + (a * z - p) ** 2 / (2 * delta * a * a)
         return namespace(z).sum(self.weight * rows, axis=-1)

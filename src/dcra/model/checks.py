@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Array, is_numpy, namespace
+from dcra.losses import Loss, VectorLoss
 
 LARGEST = 1e304
 """No objective may be larger in size: a little below what float64 ends at, for the arithmetic in between."""
@@ -64,15 +65,28 @@ def _require_inside(name: str, part: str, index: Any, size: int) -> None:
         raise ValueError(f"`{name}` is damaged: its `{part}` must lie in [0, {size})")
 
 
-def refuse_nan(loss: Any, values: Array) -> Array:
-    """Values of a loss from elsewhere; NaN among them is refused."""
-    xp = namespace(values) if hasattr(values, "shape") else np
-    if bool(xp.any(xp.isnan(values))):
+def is_foreign(loss: Loss) -> bool:
+    """Whether a loss is not one of ours, and must be looked at."""
+    return isinstance(loss, VectorLoss) or not type(loss).__module__.startswith("dcra.")
+
+
+def require_numbers(loss: Loss, call: str, found: Array, shape: tuple[int, ...]) -> Array:
+    """What a foreign loss has returned, if that has the right shape and is finite."""
+    name = loss.label if isinstance(loss, VectorLoss) else type(loss).__name__
+    got = tuple(getattr(found, "shape", ()))
+    if got != shape:
         raise ValueError(
-            f"`value` of the loss {type(loss).__name__} returned NaN; it must return a "
-            f"number for every vector of residuals"
+            f"`{call}` of the loss {name} must return shape {shape} here, the last axis of residuals being "
+            f"rows; got {got}"
         )
-    return values
+    xp = namespace(found) if hasattr(found, "shape") else np
+    if not bool(xp.all(xp.isfinite(found))):
+        what = "NaN" if bool(xp.any(xp.isnan(found))) else "an infinite value"
+        raise ValueError(
+            f"`{call}` of the loss {name} returned {what}; it must return finite numbers for every vector of "
+            f"residuals. What is not allowed belongs into `constraints`"
+        )
+    return found
 
 
 def _sum_of_squares(x: Array) -> float:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
-from dcra.losses import Linear, Loss, VectorLoss, as_loss
+from dcra.losses import Linear, Loss, as_loss
 from dcra.messages import shown
-from dcra.model.checks import most_squared, refuse_huge, refuse_masked, refuse_nan
+from dcra.model.checks import is_foreign, most_squared, refuse_huge, refuse_masked, require_numbers
 from dcra.model.operators import Operator, all_finite, as_operator, known_entries, require_finite
 
 
@@ -48,8 +48,10 @@ class Term:
         for name, value in (("loss", loss), ("operator", operator), ("b", b), ("weight", weight)):
             object.__setattr__(self, name, value)
         self._refuse_huge()
-        if self.foreign:
-            self.value_at(operator.row_sums - b)
+        if is_foreign(loss):
+            z = operator.row_sums - b
+            self.value_at(z)
+            require_numbers(loss, "prox", loss.prox(z, 1.0), tuple(z.shape))
 
     def _refuse_huge(self) -> None:
         """Squares of residuals, summed, and of their products with weights, must be numbers.
@@ -63,11 +65,6 @@ class Term:
         weight = np.asarray([self.weight]) if isinstance(self.weight, float) else self.weight
         refuse_huge("weight", weight, max(1.0, most_squared(r, n) / max(1.0, sqrt(squares))))
 
-    @property
-    def foreign(self) -> bool:
-        """Whether the loss is not one of ours, and must be looked at."""
-        return isinstance(self.loss, VectorLoss) or not type(self.loss).__module__.startswith("dcra.losses")
-
     def residual(self, x: Array) -> Array:
         """A x - b in float64, for x of shape (..., n)."""
         return self.operator.exact_residual(x, self.b)
@@ -79,8 +76,8 @@ class Term:
         """weight * f(z) for residuals z."""
         each = isinstance(self.weight, float)
         values = self.loss.value(z) if each else self.loss.values(z)
-        if self.foreign:
-            refuse_nan(self.loss, values)
+        if is_foreign(self.loss):
+            require_numbers(self.loss, "value", values, tuple(z.shape[:-1] if each else z.shape))
         return self.weight * values if each else namespace(z).sum(self.weight * values, axis=-1)
 
 

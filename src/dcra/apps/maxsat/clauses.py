@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcra.model.checks import refuse_masked
+
 Ints = NDArray[np.int64]
 
 MOST_VARIABLES = 2**30
@@ -79,6 +81,7 @@ class Clauses:
         """
         soft, firm = [list(c) for c in clauses], [list(c) for c in hard]
         lists = soft + firm
+        refuse_masked("weights", weights)
         given = np.ones(len(soft), np.int64) if weights is None else np.asarray(weights)
         if given.shape != (len(soft),):
             raise ValueError(
