@@ -84,6 +84,16 @@ def test_numbers_too_large_for_an_objective_are_refused(make, name):
         make()
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csc_array])
+@pytest.mark.parametrize("method", ["dcra", "sweep"])
+def test_huge_entries_that_cancel_are_found_by_norms(make, method, rng):
+    """Neither a sample of A nor its row sums show them."""
+    A = rng.standard_normal((600, 530))
+    A[5, [3, 5]] = 1e200, -1e200
+    with pytest.raises(ValueError, match="`A` must hold numbers"):
+        dcra.minimize(make(A), np.ones(600), method=method, starts=2, seed=0)
+
+
 LARGE = [
     lambda A, b: dcra.Problem([dcra.Term("l1", 1e149 * A, 1e150 * b)]),
     lambda A, b: dcra.Problem([dcra.Term("squared", 1e149 * A, 1e150 * b)], domain="binary"),

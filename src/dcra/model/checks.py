@@ -13,6 +13,8 @@ from dcra.losses import Loss, VectorLoss
 LARGEST = 1e304
 """No objective may be larger in size: a little below what float64 ends at, for the arithmetic in between."""
 
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
+
 
 def refuse_masked(name: str, x: Any) -> None:
     """Refuse an array of which entries are masked: their values are not meant to be used."""
@@ -24,8 +26,12 @@ def refuse_masked(name: str, x: Any) -> None:
         )
 
 
-def refuse_huge(name: str, x: Array, most: float) -> float:
+def refuse_huge(name: str, x: Array | float, most: float) -> float:
     """Refuse numbers beyond `most` in size; the sum of squares of what is there, or more than that."""
+    if isinstance(x, float):
+        if abs(x) <= most:
+            return x * x
+        x = np.asarray([x])
     squares = _sum_of_squares(x)
     if sqrt(squares) <= most:
         return squares
@@ -42,6 +48,17 @@ def refuse_huge(name: str, x: Array, most: float) -> float:
 def most_squared(entries: int, n: int) -> float:
     """How large `entries` numbers may be, of which squares of sums of n are summed."""
     return sqrt(LARGEST / (max(1, entries) * (n + 1)))
+
+
+def require_norms(norms: Array) -> Array:
+    """Norms of the columns of A; entries of float64 whose squares are none are refused."""
+    xp = namespace(norms)
+    if norms.dtype == xp.float64 and not bool(xp.all(xp.isfinite(norms))):
+        raise ValueError(
+            "`A` must hold numbers whose squares can be summed; those of a column are too large for float64. "
+            "Divide the problem by a common factor"
+        )
+    return norms
 
 
 def require_indices(name: str, A: Any) -> None:
@@ -91,10 +108,10 @@ def require_numbers(loss: Loss, call: str, found: Array, shape: tuple[int, ...])
 
 def _sum_of_squares(x: Array) -> float:
     """In one pass and without a copy where that can be; infinite where it cannot."""
+    if is_numpy(x) and x.dtype == np.float64 and x.flags.forc:
+        flat = x.ravel(order="K")
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.dot(flat, flat))
     if str(x.dtype).endswith("float32"):
-        return float(prod(x.shape)) * float(np.finfo(np.float32).max) ** 2
-    if not is_numpy(x) or not (x.flags.c_contiguous or x.flags.f_contiguous):
-        return np.inf if prod(x.shape) else 0.0
-    flat = x.ravel(order="K")
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.dot(flat, flat))
+        return float(prod(x.shape)) * LARGEST_SINGLE**2
+    return np.inf if prod(x.shape) else 0.0

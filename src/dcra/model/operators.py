@@ -15,7 +15,7 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, from_numpy, is_array, is_numpy, namespace, to_numpy
 from dcra._kernels.store import segment_sums
-from dcra.model.checks import refuse_masked, require_indices
+from dcra.model.checks import refuse_huge, refuse_masked, require_indices, require_norms
 
 MATERIALIZE_ENTRIES = 50_000_000
 """A LinearOperator with at most this many entries is turned into a dense matrix, once."""
@@ -111,8 +111,9 @@ class DenseMatrix:
         """Euclidean norms of the columns."""
         xp = namespace(self.A)
         if is_numpy(self.A):
-            return np.sqrt(np.einsum("ij,ij->j", self.A, self.A))
-        return xp.linalg.vector_norm(self.A, axis=0)
+            with np.errstate(over="ignore"):
+                return require_norms(np.sqrt(np.einsum("ij,ij->j", self.A, self.A)))
+        return require_norms(xp.linalg.vector_norm(self.A, axis=0))
 
     def exact_residual(self, x: Array, b: Array) -> Array:
         """A x - b in float64, converting A chunk by chunk where it is stored in less."""
@@ -210,8 +211,9 @@ class SparseMatrix:
 
     @cached_property
     def column_norms(self) -> Array:
-        squares = segment_sums(np.square(self.A.data, dtype=np.float64), self.A.indptr)
-        return np.sqrt(squares).astype(self.A.dtype)
+        with np.errstate(over="ignore"):
+            squares = segment_sums(np.square(self.A.data, dtype=np.float64), self.A.indptr)
+            return require_norms(np.sqrt(squares).astype(self.A.dtype))
 
     def exact_residual(self, x: Array, b: Array) -> Array:
         return _batched(lambda M: self.A @ M, np.asarray(x, np.float64)) - b
@@ -357,9 +359,23 @@ def require_finite(name: str, operator: Operator) -> None:
         raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
 
 
-def known_entries(operator: Operator) -> Array:
-    """The entries of A that are stored; of products only, A e."""
-    return operator.row_sums if isinstance(operator, MatrixFree) else operator.stored
+def refuse_huge_entries(name: str, operator: Operator, most: float) -> float:
+    """Refuse entries beyond `most` in size; a size that the others do not exceed.
+
+    All entries are looked at only where a sample or a row sum is large: a pass over A takes its time. What
+    escapes that, huge entries that cancel each other in a row, `require_norms` finds where norms are needed.
+    """
+    xp = namespace(operator.row_sums)
+    size = max(operator.magnitude, float(xp.max(xp.abs(operator.row_sums))))
+    if size <= most:
+        return size
+    refuse_huge(name, operator.row_sums if isinstance(operator, MatrixFree) else operator.stored, most)
+    return most
+
+
+def count_stored(operator: Operator) -> int:
+    """How many entries of A there are."""
+    return prod(operator.shape if isinstance(operator, MatrixFree) else operator.stored.shape)
 
 
 def all_finite(x: Array) -> bool:

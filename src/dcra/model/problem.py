@@ -86,7 +86,7 @@ class Problem:
         self.constant = float(constant)
         if not np.isfinite(self.constant):
             raise ValueError(f"`constant` must be finite; got {constant!r}")
-        refuse_huge("constant", np.asarray([self.constant]), LARGEST)
+        refuse_huge("constant", self.constant, LARGEST)
         self.constraints = self._checked(constraints)
 
     def __repr__(self) -> str:

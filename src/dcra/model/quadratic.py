@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, inf, prod
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcra._array import Array, Host, namespace, to_numpy
 from dcra.messages import shown
-from dcra.model.checks import LARGEST, refuse_huge
+from dcra.model.checks import LARGEST
 from dcra.model.operators import (
     DenseMatrix,
     MatrixFree,
     Operator,
     SparseMatrix,
     as_operator,
-    known_entries,
+    count_stored,
+    refuse_huge_entries,
     require_finite,
 )
 
@@ -116,8 +117,7 @@ def as_quadratic(Q: Any) -> Quadratic:
     if r != n or n == 0:
         raise ValueError(f"`quadratic` must be square, of shape (n, n); got {(r, n)}")
     require_finite("quadratic", operator)
-    entries = known_entries(operator)
-    refuse_huge("quadratic", entries, LARGEST / max(1, prod(entries.shape)))
+    refuse_huge_entries("quadratic", operator, LARGEST / max(1, count_stored(operator)))
     return Quadratic(_symmetric(operator))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import prod, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_nump
 from dcra.losses import Linear, Loss, as_loss
 from dcra.messages import shown
 from dcra.model.checks import is_foreign, most_squared, refuse_huge, refuse_masked, require_numbers
-from dcra.model.operators import Operator, all_finite, as_operator, known_entries, require_finite
+from dcra.model.operators import (
+    Operator,
+    all_finite,
+    as_operator,
+    count_stored,
+    refuse_huge_entries,
+    require_finite,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +66,10 @@ class Term:
         Those of residuals are bounded by (n + 1) (|A|^2 + |b|^2).
         """
         r, n = self.operator.shape
-        A = known_entries(self.operator)
-        squares = refuse_huge("A", A, most_squared(prod(A.shape), n))
-        squares += refuse_huge("b", self.b, most_squared(r, n))
-        weight = np.asarray([self.weight]) if isinstance(self.weight, float) else self.weight
-        refuse_huge("weight", weight, max(1.0, most_squared(r, n) / max(1.0, sqrt(squares))))
+        entries = count_stored(self.operator)
+        size = refuse_huge_entries("A", self.operator, most_squared(entries, n))
+        squares = entries * size * size + refuse_huge("b", self.b, most_squared(r, n))
+        refuse_huge("weight", self.weight, max(1.0, most_squared(r, n) / max(1.0, sqrt(squares))))
 
     def residual(self, x: Array) -> Array:
         """A x - b in float64, for x of shape (..., n)."""
