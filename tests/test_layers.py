@@ -12,7 +12,7 @@ import dcra
 ROOT = Path(dcra.__file__).parent
 
 LAYERS = [
-    {"_array", "costs", "messages", "named"},
+    {"_array", "costs", "foreign", "messages", "named"},
     {"_kernels"},
     {"losses"},
     {"model"},

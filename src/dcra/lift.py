@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcra._array import Array, Host, is_numpy, namespace
+from dcra.foreign import importing
 
 GRID = 2.0**20
 """Far coarser than rounding, far finer than any step that matters."""
@@ -48,7 +49,8 @@ def leading_direction(V: Array) -> tuple[Array, Array]:
 
 
 def _last_pairs(gram: Host) -> tuple[Host, Host]:
-    from scipy.linalg import eigh
+    with importing():
+        from scipy.linalg import eigh
 
     m = gram.shape[-1]
     pairs = [eigh(one, subset_by_index=[m - 1, m - 1]) for one in gram.reshape(-1, m, m)]

@@ -13,6 +13,7 @@ from dcra._kernels.seed import state as random_state
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, InTurn, Starts, State
+from dcra.foreign import importing
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked
 from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
@@ -126,8 +127,9 @@ def exact_penalty(F: Host, D: Host) -> float:
 
 def _build_quadratic(F: Host, D: Host, w: float) -> Any:
     """Q of the assignment: kron(F, D) and the penalties, as a matrix or by products."""
-    from scipy import sparse
-    from scipy.sparse.linalg import LinearOperator
+    with importing():
+        from scipy import sparse
+        from scipy.sparse.linalg import LinearOperator
 
     n = len(F)
     if np.count_nonzero(F) * np.count_nonzero(D) <= MOST_ENTRIES:
@@ -151,7 +153,8 @@ def _build_quadratic(F: Host, D: Host, w: float) -> Any:
 
 def repaired(X: Host) -> Host:
     """The permutation that agrees most with an (n, n) matrix."""
-    from scipy.optimize import linear_sum_assignment
+    with importing():
+        from scipy.optimize import linear_sum_assignment
 
     _, p = linear_sum_assignment(-X)
     return np.asarray(p)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.problem import Problem
 from dcra.result import Result
@@ -89,7 +90,8 @@ def ising(h: Any, J: Any, *, constant: float = 0.0, **options: Any) -> Result:
 
 def cut_problem(n: int, row: Host, col: Host, weight: Host) -> Problem:
     """Max-Cut as a problem over spins: F = sum over edges of w (s_i s_j - 1)/2, minus the cut."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     quarter = 0.25 * np.asarray(weight, np.float64)
     where = (np.concatenate([row, col]), np.concatenate([col, row]))
@@ -99,7 +101,8 @@ def cut_problem(n: int, row: Host, col: Host, weight: Host) -> Problem:
 
 def edges_of_cut(problem: Problem) -> tuple[Host, Host, Host] | None:
     """The weighted edges of a problem that is a Max-Cut problem; None where it is not."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     quadratic = problem.quadratic
     if quadratic is None or problem.terms or problem.domain != "spin" or quadratic.matrix_free:
@@ -135,7 +138,8 @@ def _networkx_edges(graph: Any) -> tuple[list[Any], Host, Host, Host]:
 
 
 def _matrix_edges(graph: Any) -> tuple[list[Any], Host, Host, Host]:
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     A = sparse.coo_array(graph)
     n = A.shape[0]
@@ -186,7 +190,8 @@ def _from_dict(Q: Any, least: int = 0) -> Any:
     """A matrix from {(i, j): value}, each key counting once; anything else as it is."""
     if not isinstance(Q, dict):
         return Q
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     if not Q and not least:
         raise ValueError("`Q` must hold at least one entry; got an empty dict")

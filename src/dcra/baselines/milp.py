@@ -11,6 +11,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.baselines.delegate import Exact, Order, SolverAnswer
 from dcra.exact.mixed_model import MixedModel
+from dcra.foreign import importing
 from dcra.result import Status
 
 
@@ -37,7 +38,8 @@ class Milp(Exact):
 
 def highs(model: MixedModel, integrality: Host, seconds: float) -> Any:
     """SciPy's result for a model, its integrality perhaps relaxed."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    with importing():
+        from scipy.optimize import Bounds, LinearConstraint, milp
 
     options: Any = {"mip_rel_gap": 0.0}
     if isfinite(seconds):

@@ -24,6 +24,7 @@ from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
 from dcra.compiled.units import natural_units
+from dcra.foreign import importing
 
 Projection = Callable[[Array], Array]
 
@@ -168,7 +169,8 @@ def _factorise(compiled: Compiled, theta: tuple[float, ...], shift: float) -> Ca
 
 def _dense_factor(B: Host, shift: float) -> Callable[[Host], Host]:
     """Cholesky of the smaller of B'B and BB', the larger through Woodbury's formula."""
-    from scipy.linalg import cho_factor, cho_solve
+    with importing():
+        from scipy.linalg import cho_factor, cho_solve
 
     r, n = B.shape
     if n <= r:
@@ -179,8 +181,9 @@ def _dense_factor(B: Host, shift: float) -> Callable[[Host], Host]:
 
 
 def _sparse_factor(blocks: list[Any], shift: float) -> Callable[[Host], Host]:
-    from scipy import sparse
-    from scipy.sparse.linalg import splu
+    with importing():
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
 
     B = sparse.vstack(blocks, format="csc").astype(np.float64)
     factor = splu(sparse.csc_array(B.T @ B + shift * sparse.eye_array(B.shape[1])))

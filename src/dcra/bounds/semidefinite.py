@@ -21,6 +21,7 @@ from dcra._kernels.store import Dense
 from dcra.bounds.dual import trivial_bound
 from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import QuadraticTables
+from dcra.foreign import importing
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_RANK = 48
@@ -113,7 +114,8 @@ def dense_matrix(quadratic: QuadraticTables) -> Host:
 
 def positive_definite(S: Host) -> bool:
     """Whether the Cholesky factorisation of S goes through; S is overwritten."""
-    from scipy.linalg import LinAlgError, cholesky
+    with importing():
+        from scipy.linalg import LinAlgError, cholesky
 
     try:
         cholesky(S, lower=True, overwrite_a=True, check_finite=False)

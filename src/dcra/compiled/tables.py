@@ -10,6 +10,7 @@ import numpy as np
 from dcra._array import Array, Host, to_numpy
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Model, Sparse, build, smoothed
 from dcra.compiled.piece import Piece, Smoothing
+from dcra.foreign import importing
 from dcra.losses import CappedL1, Logistic, TableLoss
 from dcra.model.operators import Operator
 
@@ -136,7 +137,8 @@ def _dense_store(pieces: Pieces, n: int, scales: list[float], dtype: np.dtype[An
 
 
 def _sparse_store(pieces: Pieces, n: int, scales: list[float], dtype: np.dtype[Any]) -> Sparse:
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     blocks = []
     for p, scale in zip(pieces, scales, strict=True):

@@ -12,6 +12,7 @@ import numpy as np
 from dcra._array import Host, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
+from dcra.foreign import importing
 from dcra.model.constraints import Constraints
 
 MAX_NODES = 2000
@@ -47,7 +48,8 @@ class Branching:
             self.over.set()
 
     def _solve(self) -> None:
-        from scipy.optimize import Bounds, LinearConstraint, milp
+        with importing():
+            from scipy.optimize import Bounds, LinearConstraint, milp
 
         rows = self.constraints
         bottom, top = rows.values

@@ -14,6 +14,7 @@ import numpy as np
 from dcra._array import Host, from_numpy, is_numpy
 from dcra.compiled.form import Compiled, compile_problem
 from dcra.compiled.units import natural_units
+from dcra.foreign import importing
 from dcra.model.constraints import Constraints
 from dcra.model.problem import Problem
 from dcra.model.term import Term
@@ -93,7 +94,8 @@ def penalised(problem: Problem, weights: Host) -> Problem:
 
 def penalty_terms(constraints: Constraints, weights: Host, like: Any) -> list[Term]:
     """w |Gx - b| for equalities, w max(0, Gx - high) and w max(0, low - Gx) for the rest."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     equal = constraints.equalities
     above = ~equal & np.isfinite(constraints.high)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.foreign import importing
 from dcra.losses import Linear, LInf, Loss, TableLoss
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
@@ -85,7 +86,8 @@ class _ModelBlock(NamedTuple):
 
 def mixed_model(problem: Problem) -> MixedModel:
     """The program whose optimum is the problem's; needs matrices, and losses that are piecewise quadratic."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     low, high = DOMAINS[problem.domain]
     width = high - low
@@ -124,7 +126,8 @@ def mixed_model(problem: Problem) -> MixedModel:
 
 def _constraints(problem: Problem, low: float, width: float) -> _ModelBlock:
     """low <= G x <= high as rows on u, without columns of their own."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     constraints = problem.constraints
     assert constraints is not None
@@ -137,7 +140,8 @@ def _constraints(problem: Problem, low: float, width: float) -> _ModelBlock:
 
 def _term(term: Term, low: float, width: float) -> tuple[Host, float, _ModelBlock | None]:
     """The cost that a term puts on u, a constant, and its rows."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     n = term.operator.shape[1]
     weight = np.broadcast_to(to_numpy(np.asarray(term.weight)), term.operator.shape[:1]).astype(np.float64)
@@ -165,7 +169,8 @@ def _term(term: Term, low: float, width: float) -> tuple[Host, float, _ModelBloc
 
 def _one_sided(M: Any, h: Host, price: Host) -> _ModelBlock:
     """price'p with p >= 0, p >= M u - h."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     r = h.size
     _, most = _reach(M, h)
@@ -176,7 +181,8 @@ def _one_sided(M: Any, h: Host, price: Host) -> _ModelBlock:
 
 def _largest_residual(M: Any, h: Host, price: float) -> _ModelBlock:
     """price * t with t >= +-(M u - h)."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     r = h.size
     least, most = _reach(M, h)
@@ -196,7 +202,8 @@ def _largest_residual(M: Any, h: Host, price: float) -> _ModelBlock:
 
 def _convolution(M: Any, h: Host, weight: Host, scale: float, loss: TableLoss) -> _ModelBlock:
     """h - e <= M u - s - p + q <= h + e; a side that costs nothing is an inequality instead of a column."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     k, e, lo, hi = loss.table
     r = h.size

@@ -17,6 +17,7 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.api import solve
+from dcra.foreign import importing
 from dcra.model.problem import Problem
 from dcra.result import Result
 
@@ -32,7 +33,8 @@ DOMAIN = {dimod.SPIN: "spin", dimod.BINARY: "binary"}
 
 def problem_of(bqm: Any, variables: list[Any] | None = None) -> Problem:
     """The problem of a binary quadratic model; variables in the model's order, or the one given."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     order = list(bqm.variables) if variables is None else variables
     h, (row, col, value), offset = bqm.to_numpy_vectors(variable_order=order)
@@ -44,7 +46,8 @@ def problem_of(bqm: Any, variables: list[Any] | None = None) -> Problem:
 
 def bqm_of(problem: Problem) -> Any:
     """The binary quadratic model of a problem without losses, over variables 0, 1, ..."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     quadratic = problem.quadratic
     if problem.terms or (quadratic is not None and quadratic.matrix_free):

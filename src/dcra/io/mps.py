@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host
+from dcra.foreign import importing
 from dcra.io import archive, model_child
 from dcra.io.contents import data_of
 from dcra.messages import missing
@@ -41,7 +42,8 @@ SHOWN, SHOWN_LETTERS = 3, 40
 def read(path: Path, b: Path | None = None) -> Problem:
     if b is not None:
         raise ValueError("a model file holds its own right-hand side; no other file is needed")
-    from scipy.optimize import LinearConstraint
+    with importing():
+        from scipy.optimize import LinearConstraint
 
     model = _model(path)
     if model["quadratic"]:
@@ -135,7 +137,8 @@ def _refuse(model: Parts, wrong: Host, what: str) -> None:
 
 def _rows(model: Parts) -> tuple[Any, Any, Any]:
     """The rows of the model, and x_j = value for variables that it fixes."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     low, high = model["low"], model["high"]
     shape = (model["row_low"].size, low.size)

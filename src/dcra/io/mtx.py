@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.foreign import importing
 from dcra.io import market
 from dcra.io.contents import data_of, save
 from dcra.io.damage import PACKING
@@ -76,7 +77,8 @@ def write(path: Path, problem: Problem) -> None:
 
 
 def _matrix(data: bytes) -> Any:
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     A = market.parse(data)
     return A if isinstance(A, np.ndarray) else sparse.csc_array(A)
@@ -101,7 +103,8 @@ def _vector(path: Path, size: int, axis: str) -> Host:
 
 
 def _write(path: Path, A: Any, comment: str = "") -> None:
-    from scipy import io
+    with importing():
+        from scipy import io
 
     text = BytesIO()
     io.mmwrite(text, A, comment=comment, symmetry="general")

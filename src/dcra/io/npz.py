@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.foreign import importing
 from dcra.io.archive import load
 from dcra.io.contents import replacing
 from dcra.io.coordinates import cut
@@ -138,7 +139,8 @@ def _constraints(arrays: Arrays) -> Any:
 def _matrix(arrays: Arrays, name: str, suffix: str = "") -> Any:
     if f"{name}_data{suffix}" not in arrays:
         return _required(arrays, name + suffix)
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     data, indices, indptr, shape = (_required(arrays, f"{name}{part}{suffix}") for part in PARTS)
     kinds = {"csc": sparse.csc_array, "csr": sparse.csr_array}

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dcra._array import Host
+from dcra.foreign import importing
 from dcra.io.contents import save, text_of
 from dcra.io.coordinates import (
     Entries,
@@ -44,7 +45,8 @@ def parse(text: str, dialect: str) -> Problem:
 
 def quadratic_problem(entries: Entries, twice: bool, domain: str) -> Problem:
     """The problem of some coefficients; `twice`: each pair counts as (i, j) and as (j, i)."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     own = entries.row == entries.col
     linear = np.bincount(entries.row[own], entries.value[own], entries.n)
@@ -117,7 +119,8 @@ def write(path: Path, problem: Problem, dialect: str = "qubo") -> None:
 
 def coefficients(path: Path, problem: Problem, spin: bool = False) -> tuple[Host, Host, Host]:
     """(i, j, q) with i <= j, each pair standing for itself; errors where the problem is more than that."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     quadratic = problem.quadratic
     if problem.terms or (quadratic is not None and quadratic.matrix_free):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import Host, is_array, is_numpy, to_numpy
+from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked, require_indices
 
@@ -91,7 +92,8 @@ class Constraints:
     """
 
     def __init__(self, given: Any, n: int, values: tuple[float, float]) -> None:
-        from scipy import sparse
+        with importing():
+            from scipy import sparse
 
         self.n, self.values = n, values
         blocks = [_block(f"constraints[{i}]", one, n, values) for i, one in enumerate(as_sequence(given))]
@@ -200,7 +202,8 @@ def _block(name: str, one: Any, n: int, values: tuple[float, float]) -> tuple[An
 def _counting_row(
     name: str, one: Cardinality, n: int, values: tuple[float, float]
 ) -> tuple[Any, Host, Host, list[str]]:
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     index = _index(name, one.index, n)
     if one.k > index.size and one.exact:
@@ -235,7 +238,8 @@ def _index(name: str, index: Any, n: int) -> Host:
 
 
 def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str]]:
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     for end, given in (("A", one.A), ("lb", one.lb), ("ub", one.ub)):
         refuse_masked(f"{end}` of `{name}", given)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host
+from dcra.foreign import importing
 from dcra.model.constraints import Constraints
 
 PASSES = 20
@@ -26,7 +27,8 @@ def refuse_contradictions(constraints: Constraints) -> None:
 
 def _by_bounds(constraints: Constraints) -> None:
     """Rows against the bounds of their variables; what one leaves no choice about is fixed for the others."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     low, high, slack = constraints.low, constraints.high, constraints.slack
     G = constraints.G

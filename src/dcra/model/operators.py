@@ -5,7 +5,6 @@ All three take a batch: `apply` maps (..., n) to (..., r), `adjoint` maps (..., 
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod, sqrt
@@ -15,6 +14,7 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, from_numpy, is_array, is_numpy, namespace, to_numpy
 from dcra._kernels.store import segment_sums
+from dcra.foreign import importing, is_sparse
 from dcra.model.checks import refuse_huge, refuse_masked, require_indices, require_norms
 
 MATERIALIZE_ENTRIES = 50_000_000
@@ -309,7 +309,7 @@ Operator = DenseMatrix | SparseMatrix | MatrixFree
 
 def as_operator(A: Any) -> Operator:
     """Wrap A, converting integers to float64 and small LinearOperators to matrices."""
-    if "scipy.sparse" in sys.modules and sys.modules["scipy.sparse"].issparse(A):
+    if is_sparse(A):
         return _sparse(A)
     if is_array(A):
         return _dense(A)
@@ -418,7 +418,8 @@ def _sparse(A: Any) -> SparseMatrix:
 
 
 def _linear_operator(A: Any) -> Operator:
-    from scipy.sparse.linalg import aslinearoperator
+    with importing():
+        from scipy.sparse.linalg import aslinearoperator
 
     operator = aslinearoperator(A)
     r, n = operator.shape

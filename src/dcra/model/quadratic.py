@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcra._array import Array, Host, namespace, to_numpy
+from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.checks import LARGEST
 from dcra.model.operators import (
@@ -78,7 +79,8 @@ class Quadratic:
         if isinstance(operator, MatrixFree):
             return operator
         if isinstance(operator, SparseMatrix):
-            from scipy import sparse
+            with importing():
+                from scipy import sparse
 
             rest = sparse.coo_array(operator.A.astype(np.float64))
             row, col = rest.coords

@@ -10,6 +10,7 @@ import numpy as np
 from dcra._kernels.store import Dense, Sparse
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
+from dcra.foreign import importing
 from dcra.polish.base import PointState
 
 
@@ -77,7 +78,8 @@ def _mirror(A: Dense | Sparse, rows: int) -> Dense | Sparse:
     """A by rows where it is sparse."""
     if isinstance(A, Dense):
         return A
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     columns = sparse.csc_array((A.val, A.idx, A.ptr), shape=(rows, A.ptr.size - 1)).T.tocsc()
     columns.sort_indices()

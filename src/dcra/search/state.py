@@ -13,6 +13,7 @@ import numpy as np
 from dcra import costs
 from dcra._array import Host
 from dcra.compiled.form import Compiled
+from dcra.foreign import limit_what_was_loaded
 from dcra.model.rounding import error_at
 from dcra.result import Progress, Status
 
@@ -158,5 +159,6 @@ class Search:
             return
         self._news, self._told = False, self.seconds
         row = self.history[-1] if self.history else Progress(self.seconds, self.fun, self.lower_bound)
+        limit_what_was_loaded()
         if callback(row) is True:
             self.stop(Status.CALLBACK)

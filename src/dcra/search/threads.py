@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
-from typing import Any
 
+from dcra.foreign import one_blas_thread
 
-@cache
-def _controller() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Parallel work is ours: BLAS inside it stays on one thread."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+__all__ = ["default_jobs", "one_blas_thread"]
 
 
 def default_jobs() -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.apps.compressed_sensing.messages import Channel, Messages, Prior
+from dcra.foreign import importing
 
 AMP_DAMPING = 0.2
 AMP_STEPS = 500
@@ -18,7 +19,8 @@ def lp(A: Any, y: Host, lam: float | None = None) -> Host:
 
     min e'x over Ax = y, 0 <= x <= 1 where y is exact; with `lam`, min |Ax - y|_1 + lam e'x over the box.
     """
-    from scipy.optimize import linprog
+    with importing():
+        from scipy.optimize import linprog
 
     M, N = A.shape
     if lam is None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dcra._array import Array
 from dcra.apps.maxsat.clauses import Clauses
+from dcra.foreign import importing
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 
@@ -87,7 +88,8 @@ class QuadraticForm(NamedTuple):
 
 def _hinge(clauses: Clauses, rows: NDArray[np.bool_], weight: Host) -> Term:
     """sum of w max(0, 1 - t) over some of the clauses, as w max(0, Ax - b) with A = -signs."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     lengths = clauses.lengths
     inside = np.repeat(rows, lengths)
@@ -121,7 +123,8 @@ def quadratic_form(clauses: Clauses, weight: Host | None = None) -> QuadraticFor
     >>> h.tolist(), J.toarray().tolist(), constant
     ([-0.75, 0.25], [[0.0, -0.25], [0.0, 0.0]], 0.75)
     """
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     lengths = clauses.lengths
     if np.any(lengths > 2):

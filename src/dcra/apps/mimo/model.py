@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcra.apps.mimo.constellations import Constellation, constellation_of
+from dcra.foreign import importing
 
 Host = NDArray[Any]
 
@@ -86,7 +87,8 @@ class Received:
 
 def gram(H: Host, kind: Constellation) -> Host:
     """The real Gram matrix of a channel, in the precision of H; half of the work of a product."""
-    from scipy.linalg.blas import get_blas_funcs
+    with importing():
+        from scipy.linalg.blas import get_blas_funcs
 
     upper = np.triu(get_blas_funcs("herk", (H,))(kind.scale**2, np.asfortranarray(H), trans=2))
     C = upper + np.triu(upper, 1).conj().T
