@@ -13,6 +13,7 @@ from dcra.model.constraints import at_most, exactly
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result, Status
+from dcra.search.interrupts import interruptible
 
 for _needed in (
     *("numpy.random", "threadpoolctl", "dcra.model.integrality", "dcra.polish.anneal", "dcra.auto.decision"),
@@ -57,6 +58,7 @@ __all__ = [
     "engines",
     "exactly",
     "interop",
+    "interruptible",
     "io",
     "lift",
     "losses",

@@ -23,6 +23,7 @@ from dcra.model.term import Term
 from dcra.result import BatchResult, Progress, Result, Status
 from dcra.search.checks import check_callable, check_count, check_seconds, check_seed, check_target
 from dcra.search.driver import run
+from dcra.search.interrupts import on_interrupt
 from dcra.search.plans import Plan
 from dcra.search.state import Limits, Search
 from dcra.search.threads import default_jobs, one_blas_thread
@@ -127,7 +128,7 @@ def solve(
         Points to start from.
     callback : callable, optional
         Called with (seconds, fun, lower_bound) at the beginning and on improvements, at most 20 times a
-        second; returning True stops the search. `fun` is inf while a method has no point of its own yet.
+        second; returning anything true stops the search. `fun` is inf while a method has no point yet.
     n_jobs : int, optional
         Threads; all cores by default.
     progress : bool
@@ -248,7 +249,7 @@ def minimize_batch(
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
     stop = lockstep.Stop(None if limit is None else limit - (time.perf_counter() - begun))
-    with one_blas_thread():
+    with one_blas_thread(), on_interrupt(stop.interrupt):
         if label == "auto":
             X = arrays.solve(problem, distinct, chosen, count, jobs, stop)
         else:

@@ -147,7 +147,7 @@ def best_value(loss, u):
 def test_the_last_intercept_counts_when_rounds_end_early(rng, monkeypatch):
     X, y, _, _ = make_data(rng, n=6, noise=2.0, offset=9.0)
     monkeypatch.setattr(_intercept, "MAX_ROUNDS", 1)
-    monkeypatch.setattr(_intercept, "relaxed", lambda data, seconds: (0.0, 0.0))
+    monkeypatch.setattr(_intercept, "relaxed", lambda data, seconds, stopped: (0.0, 0.0))
     model = BinaryRegressor(fit_intercept=True, random_state=0).fit(X, y)
     assert len(model.objective_path_) == 2
     assert model.objective_path_[1] < model.objective_path_[0]

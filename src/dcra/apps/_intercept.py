@@ -20,6 +20,7 @@ from dcra.losses import L1, Loss
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result, Status
+from dcra.search.interrupts import Interruption, on_interrupt
 
 MAX_ROUNDS = 10
 """Binary solves of one fit."""
@@ -29,6 +30,9 @@ MAX_RELAXED_ROUNDS = 200
 
 RELAXED_SHARE = 0.1
 """Share of a time limit that the relaxation may take."""
+
+LEAST_SECONDS = 1e-3
+"""Of a solve that comes when the time is over."""
 
 MAX_CANDIDATES = 1001
 """Intercepts tried for a loss that is not convex."""
@@ -65,43 +69,67 @@ class Fitted(NamedTuple):
     path: list[float]
 
 
-def fit_both(data: Data, time_limit: float | None, options: dict[str, Any]) -> Fitted:
+class Deadline(NamedTuple):
+    """When a fit began, and how many seconds it has."""
+
+    begun: float
+    limit: float
+
+    @property
+    def left(self) -> float:
+        return self.begun + self.limit - time.perf_counter()
+
+    def share(self, part: float) -> float | None:
+        """The time limit of a solve that gets a part of what is left."""
+        return None if self.limit == inf else max(part * self.left, LEAST_SECONDS)
+
+    def of(self, result: Result) -> Result:
+        """A result with the seconds of the whole fit."""
+        return replace(result, seconds=time.perf_counter() - self.begun)
+
+
+def fit_weights(data: Data, deadline: Deadline, options: dict[str, Any]) -> Fitted:
+    """Weights alone."""
+    result = deadline.of(solve(data.problem(0.0), time_limit=deadline.share(1.0), **options))
+    return Fitted(result, 0.0, result.lower_bound, [result.fun])
+
+
+def fit_both(data: Data, deadline: Deadline, options: dict[str, Any]) -> Fitted:
     """Weights and intercept. Dense columns are centred: then a flip does not call for another intercept."""
     require_growth(data.loss)
     if sp.issparse(data.X):
-        return alternate(data, time_limit, options)
+        return alternate(data, deadline, options)
     middle = np.average(np.asarray(data.X, np.float64), axis=0, weights=data.weight)
-    fitted = alternate(data._replace(X=data.X - middle), time_limit, options)
+    fitted = alternate(data._replace(X=data.X - middle), deadline, options)
     return fitted._replace(intercept=fitted.intercept - float(middle @ fitted.result.x))
 
 
-def alternate(data: Data, time_limit: float | None, options: dict[str, Any]) -> Fitted:
+def alternate(data: Data, deadline: Deadline, options: dict[str, Any]) -> Fitted:
     """Weights for the intercept, the intercept for the weights, until the intercept stays.
 
     The weights of one round are a start of the next, so that no step raises the objective.
     """
-    limit = inf if time_limit is None else time_limit
-    end = time.perf_counter() + limit
-    intercept, bound = relaxed(data, RELAXED_SHARE * limit)
     x0: Any = None
     path: list[float] = []
-    for _ in range(MAX_ROUNDS):
-        share = None if limit == inf else max(0.5 * (end - time.perf_counter()), 1e-3)
-        result = solve(data.problem(intercept), x0=x0, time_limit=share, **options)
-        path.append(result.fun)
-        u = np.asarray(data.X @ np.asarray(result.x, np.float64)) - data.y
-        better = best_intercept(data, u, intercept)
-        if better == intercept:
-            return Fitted(result, intercept, min(bound, result.fun), path)
-        path.append(data.value(u + better))
-        x0, intercept = result.x, better
-        if time.perf_counter() >= end:
-            break
+    with on_interrupt() as interrupted:
+        intercept, bound = relaxed(data, RELAXED_SHARE * deadline.left, interrupted)
+        for _ in range(MAX_ROUNDS):
+            result = solve(data.problem(intercept), x0=x0, time_limit=deadline.share(0.5), **options)
+            path.append(result.fun)
+            u = np.asarray(data.X @ np.asarray(result.x, np.float64)) - data.y
+            better = best_intercept(data, u, intercept)
+            if better == intercept:
+                return Fitted(deadline.of(result), intercept, min(bound, result.fun), path)
+            path.append(data.value(u + better))
+            x0, intercept = result.x, better
+            if interrupted or deadline.left <= 0:
+                break
     # The last intercept came after the last solve, whose verdict is not about it.
-    status = Status.CONVERGED if time.perf_counter() < end else Status.TIME_LIMIT
+    status = Status.CONVERGED if deadline.left > 0 else Status.TIME_LIMIT
     bound = min(bound, path[-1])
+    status = Status.INTERRUPTED if interrupted else status
     result = replace(result, fun=path[-1], lower_bound=bound, status=status)
-    return Fitted(result, intercept, bound, path)
+    return Fitted(deadline.of(result), intercept, bound, path)
 
 
 def best_intercept(data: Data, u: Host, current: float) -> float:
@@ -135,7 +163,7 @@ def _convex_candidates(value: Any, zeros: Host) -> list[float]:
     return [float(zeros[k]), lo + float(inner.x)]
 
 
-def relaxed(data: Data, seconds: float) -> tuple[float, float]:
+def relaxed(data: Data, seconds: float, stopped: Interruption) -> tuple[float, float]:
     """Intercept of the problem relaxed to the box, and a lower bound for all weights and intercepts.
 
     The intercept is one more variable of the box, `middle` +- `reach`: wide enough for any weights' best one,
@@ -149,7 +177,7 @@ def relaxed(data: Data, seconds: float) -> tuple[float, float]:
     compiled = compile_problem(Problem([data.term(loss, X, data.y - middle + low)], domain=data.domain))
     stage = DualStage(compiled)
     end = time.perf_counter() + seconds
-    while not stage.done and stage.rounds < MAX_RELAXED_ROUNDS and time.perf_counter() < end:
+    while not stage.done and stage.rounds < MAX_RELAXED_ROUNDS and time.perf_counter() < end and not stopped:
         stage.advance((2 if seconds < inf else 2 * stage.SWEEPS) * compiled.work_per_pass)
     shift = 0.0 if stage.point is None else reach * float(stage.point[-1])
     least_at_zero = data.loss.positive and float(data.loss.value(np.zeros(1))) == 0

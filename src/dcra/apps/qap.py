@@ -19,7 +19,9 @@ from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
 from dcra.model.quadratic import Quadratic
 from dcra.model.term import vector
-from dcra.result import Result
+from dcra.result import Result, Status
+from dcra.search.checks import check_seconds
+from dcra.search.interrupts import on_interrupt
 from dcra.search.plans import Plan, Repeat
 
 MOST_ENTRIES = 5_000_000
@@ -28,7 +30,11 @@ MOST_ENTRIES = 5_000_000
 MOVES_PER_PLACE, SHORT_STARTS = 2000, 5
 """Moves of a start for each facility; the first starts have fewer, so that there is an answer early."""
 
-GROWTH = 4.0
+GROWTH, PENALTIES = 4.0, 6
+"""Of the penalty: by how much it grows at a time, and how often until no other point is better."""
+
+LEAST_SECONDS = 1e-3
+"""Of a solve that comes when the time is over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +72,7 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     begun = perf_counter()
     F, D = _matrices(flow, distance)
     if method != "auto":
-        return _by_penalties(F, D, method, options)
+        return _by_penalties(F, D, method, options, begun)
     from dcra.api import SolveOptions, solve_since
 
     progress = options.pop("progress", False)
@@ -160,32 +166,38 @@ def repaired(X: Host) -> Host:
     return np.asarray(p)
 
 
-def _by_penalties(F: Host, D: Host, method: str | Engine, options: dict[str, Any]) -> Assignment:
+def _by_penalties(
+    F: Host, D: Host, method: str | Engine, options: dict[str, Any], begun: float
+) -> Assignment:
     """Solve with a growing penalty; the last answer is repaired, and searched from by swaps."""
-    from dcra.api import solve
+    from dcra.api import SolveOptions, solve_since
 
-    limit = options.pop("time_limit", None)
+    limit = check_seconds("time_limit", options.pop("time_limit", None))
+    progress = options.pop("progress", False)
     most = exact_penalty(F, D)
-    weight = max(most * GROWTH**-6, 1e-12)
-    rounds = 7
-    while True:
-        share = None if limit is None else limit / (rounds + 2)
-        penalised = solve(qap_problem(F, D, weight), method=method, time_limit=share, **options)
-        X = to_numpy(penalised.x).reshape(F.shape)
-        if (np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1)) or weight >= most:
-            break
-        weight = min(GROWTH * weight, most)
-    p = repaired(X)
-    start = np.zeros(F.shape)
-    start[np.arange(len(F)), p] = 1.0
-    keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
-    share = None if limit is None else limit / (rounds + 2)
-    starts = 1 if limit is None else None
-    problem = AssignmentProblem(F, D)
-    result = solve(problem, method=SwapTabu(), x0=start.ravel(), time_limit=share, starts=starts, **keep)
+    weight = max(most * GROWTH**-PENALTIES, 1e-12)
+
+    def share(rounds_left: int) -> float | None:
+        return None if limit is None else max((limit - (perf_counter() - begun)) / rounds_left, LEAST_SECONDS)
+
+    with on_interrupt() as interrupted:
+        for rounds_left in range(PENALTIES + 3, 2, -1):
+            asked = SolveOptions(method, share(rounds_left), **options)
+            penalised = solve_since(perf_counter(), qap_problem(F, D, weight), asked, progress)
+            X = to_numpy(penalised.x).reshape(F.shape)
+            permuted = bool(np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1))
+            stopped = bool(interrupted) or penalised.status is Status.CALLBACK
+            if permuted or stopped or weight >= most or share(1) == LEAST_SECONDS:
+                break
+            weight = min(GROWTH * weight, most)
+        start = np.eye(len(F))[repaired(X)]
+        keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
+        swaps = SolveOptions(SwapTabu(), share(1), 1 if limit is None else None, x0=start.ravel(), **keep)
+        swaps = replace(swaps, callback=lambda row: True) if stopped else swaps
+        result = solve_since(perf_counter(), AssignmentProblem(F, D), swaps, progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
-    named = replace(result, method=f"{penalised.method}, {result.method}")
-    return Assignment(p, assignment_cost(F, D, p), named)
+    name, seconds = f"{penalised.method}, {result.method}", perf_counter() - begun
+    return Assignment(p, assignment_cost(F, D, p), replace(result, method=name, seconds=seconds))
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from dcra._array import Host
-from dcra.api import solve
-from dcra.apps._intercept import Data, Fitted, fit_both
+from dcra.apps._intercept import Data, Deadline, fit_both, fit_weights
 from dcra.apps._outliers import OutlierReport, report
 from dcra.engines.base import Engine
 from dcra.losses import Huber, Loss, Quantile, as_loss
+from dcra.search.checks import check_seconds
 
 try:
     from joblib import effective_n_jobs
@@ -66,7 +67,8 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     intercept_ : float
     result_ : Result
         Of the last binary solve. Its objective is that of the fitted model; "optimal" and the lower bound are
-        meant for the fitted intercept.
+        meant for the fitted intercept, the seconds are those of the whole fit. After Ctrl-C the status is
+        "interrupted", and the model is the best so far.
     lower_bound_ : float
         No weights, with whatever intercept if one is fitted, have a smaller objective.
     objective_path_ : list of float
@@ -127,22 +129,20 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : (n_samples,) array or number, optional
             Not negative; a weight k counts a row k times.
         """
+        begun = time.perf_counter()
         X, y = validate_data(self, X, y, accept_sparse="csc", y_numeric=True)
         loss = self._loss()
         weight = _row_weights(sample_weight, X, loss)
         data = Data(_as_float(X), np.asarray(y, np.float64), weight, loss, self.domain)
-        _check_time_limit(self.time_limit)
+        limit = check_seconds("time_limit", self.time_limit)
+        deadline = Deadline(begun, inf if limit is None else limit)
         options = {
             "method": self.method,
             "starts": self.starts,
             "seed": self._seed(),
             "n_jobs": effective_n_jobs(self.n_jobs),
         }
-        if self.fit_intercept:
-            fitted = fit_both(data, self.time_limit, options)
-        else:
-            result = solve(data.problem(0.0), time_limit=self.time_limit, **options)
-            fitted = Fitted(result, 0.0, result.lower_bound, [result.fun])
+        fitted = (fit_both if self.fit_intercept else fit_weights)(data, deadline, options)
         self.coef_ = np.asarray(fitted.result.x, np.float64)
         self.intercept_ = fitted.intercept
         self.result_ = fitted.result
@@ -207,12 +207,3 @@ def _row_weights(sample_weight: Any, X: Any, loss: Loss) -> Host | None:
 def _as_float(X: Any) -> Any:
     """X as it is in single or double precision, converted to double otherwise."""
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-
-
-def _check_time_limit(time_limit: Any) -> None:
-    if time_limit is None:
-        return
-    if isinstance(time_limit, bool) or not isinstance(time_limit, int | float | np.number):
-        raise TypeError(f"`time_limit` must be a number of seconds; got {time_limit!r}")
-    if not 0 < time_limit < inf:
-        raise ValueError(f"`time_limit` must be positive and finite; got {time_limit!r}")

@@ -19,7 +19,8 @@ from dcra._array import Host, from_numpy, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import ANSWER_SHARE, units_at
 from dcra.result import Status
-from dcra.search.workers import Crew, Job, on_interrupt
+from dcra.search.interrupts import on_interrupt
+from dcra.search.workers import Crew, Job
 
 BUDGET = 3_500_000_000
 """Entries of A touched for all right-hand sides together, when nothing else is asked for."""
@@ -73,6 +74,9 @@ class Stop:
         if self.why is None and time.perf_counter() >= self.end:
             self.why = Status.TIME_LIMIT
         return self.why is not None
+
+    def interrupt(self) -> None:
+        self.why = self.why or Status.INTERRUPTED
 
 
 class Effort(NamedTuple):
@@ -197,11 +201,8 @@ def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain:
         part = next(ranges, None)
         return None if part is None else Job(lambda tick: work(*part), lambda outcome: None)
 
-    def halt() -> None:
-        stop.why = stop.why or Status.INTERRUPTED
-
-    with on_interrupt(halt):
-        Crew(next_job, stop, lambda: None, in_order=False).run(n_jobs, halt)
+    with on_interrupt(stop.interrupt):
+        Crew(next_job, stop, lambda: None, in_order=False).run(n_jobs, stop.interrupt)
 
 
 def _first(many: Many) -> Host:

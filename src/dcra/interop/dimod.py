@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from dcra.api import solve
 from dcra.foreign import importing
 from dcra.model.problem import Problem
 from dcra.result import Result
+from dcra.search.checks import check_seconds
+from dcra.search.interrupts import on_interrupt
 
 try:
     import dimod as _dimod
@@ -27,6 +30,9 @@ except ImportError as error:
     raise ImportError("dcra.interop.dimod needs dimod: pip install 'dcra[dimod]'") from error
 
 dimod: Any = _dimod  # its stubs lack half of it
+
+LEAST_SECONDS = 1e-3
+"""Of a read, however many of them are to share the time."""
 
 DOMAIN = {dimod.SPIN: "spin", dimod.BINARY: "binary"}
 
@@ -104,7 +110,7 @@ class DCRASampler(dimod.Sampler):  # type: ignore[misc]
         seed : int, optional
             Of the first sample; the next ones count on from there.
         time_limit : float, optional
-            Seconds for all samples together.
+            Seconds for all samples together; there are fewer than `num_reads` where they are over before.
         starts, method, n_jobs
             Of `dcra.solve`.
         initial_states : samples-like, optional
@@ -114,9 +120,12 @@ class DCRASampler(dimod.Sampler):  # type: ignore[misc]
         -------
         dimod.SampleSet
             Energies are computed by the model. `info` holds the seed, the seconds of each read ("timing"),
-            and the best lower bound on the energy ("lower_bound", None if there is none).
+            the best lower bound on the energy ("lower_bound", None if there is none), and how each read ended
+            ("status"). After Ctrl-C it has what was read by then, the last one being "interrupted".
         """
+        begun = time.perf_counter()
         self.remove_unknown_kwargs(**unknown)
+        limit = check_seconds("time_limit", time_limit)
         if num_reads < 1:
             raise ValueError(f"`num_reads` must be at least 1; got {num_reads}")
         bqm = dimod.as_bqm(bqm)
@@ -126,22 +135,29 @@ class DCRASampler(dimod.Sampler):  # type: ignore[misc]
         problem = problem_of(bqm, order)
         points = _points(initial_states, order, bqm.vartype)
         first = int(np.random.default_rng().integers(2**32)) if seed is None else seed
-        begin = time.perf_counter()
-        results = [
-            solve(
-                problem,
-                seed=first + k,
-                time_limit=None if time_limit is None else time_limit / num_reads,
-                starts=starts,
-                method=method,
-                n_jobs=n_jobs,
-                x0=None if points is None else points[k % len(points)],
-            )
-            for k in range(num_reads)
-        ]
+        options = {"starts": starts, "method": method, "n_jobs": n_jobs}
+        end = inf if limit is None else begun + limit
+        results = _read(problem, num_reads, first, points, end, options)
         samples = np.stack([to_numpy(result.x) for result in results]).astype(np.int8)
-        info = _info(results, first, time.perf_counter() - begin)
+        info = _info(results, first, time.perf_counter() - begun)
         return dimod.SampleSet.from_samples_bqm((samples, order), bqm, info=info)
+
+
+def _read(
+    problem: Problem, count: int, seed: int, points: Host | None, end: float, options: dict[str, Any]
+) -> list[Result]:
+    """One solve after another, each with its share of the time until `end`; one of them in any case."""
+    results: list[Result] = []
+    with on_interrupt() as interrupted:
+        while len(results) < count and not interrupted:
+            k = len(results)
+            left = end - time.perf_counter()
+            if results and left <= 0:
+                break
+            share = None if end == inf else max(left / (count - k), LEAST_SECONDS)
+            x0 = None if points is None else points[k % len(points)]
+            results.append(solve(problem, seed=seed + k, time_limit=share, x0=x0, **options))
+    return results
 
 
 def _points(states: Any, order: list[Any], vartype: Any) -> Host | None:

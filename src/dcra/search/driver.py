@@ -13,11 +13,12 @@ from dcra._array import to_numpy
 from dcra.bounds.dual import rounded_up, trivial_bound
 from dcra.engines.base import News
 from dcra.result import Result, Status
+from dcra.search.interrupts import interrupt_all, on_interrupt
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.specialists import bound_stage
 from dcra.search.state import Search
 from dcra.search.threads import one_blas_thread
-from dcra.search.workers import Crew, Job, on_interrupt
+from dcra.search.workers import Crew, Job
 
 CHUNK_SECONDS = 0.002
 MAX_CHUNK = 1 << 40
@@ -43,7 +44,7 @@ def run(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None = N
             first_answer(search)
             carry_out(search, plan, on_tick)
         except KeyboardInterrupt:  # from a callback, or where signals are not ours to handle
-            search.stop(Status.INTERRUPTED)
+            interrupt_all()
         if search.spins is None:
             search.offer(np.ones(search.compiled.n) if search.fallback is None else search.fallback)
     if search.status is None:  # a plan also ends where no further task fits into the time left

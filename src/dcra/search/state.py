@@ -160,5 +160,5 @@ class Search:
         self._news, self._told = False, self.seconds
         row = self.history[-1] if self.history else Progress(self.seconds, self.fun, self.lower_bound)
         limit_what_was_loaded()
-        if callback(row) is True:
+        if callback(row):
             self.stop(Status.CALLBACK)

@@ -9,12 +9,10 @@ what was known when a job was chosen does not depend on the number of workers.
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -129,29 +127,6 @@ class Crew:
                 self.open.remove(job)
                 job.absorb(outcome)
             self.lock.notify_all()
-
-
-@contextmanager
-def on_interrupt(act: Callable[[], None]) -> Iterator[None]:
-    """Let the first Ctrl-C call `act` instead of raising wherever the main thread happens to be.
-
-    A second one raises. Nothing changes outside the main thread, or where the user has a handler already.
-    """
-    default = signal.default_int_handler
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not default:
-        yield
-        return
-
-    def handle(number: int, frame: Any) -> None:
-        signal.signal(signal.SIGINT, default)
-        act()
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, default)
 
 
 def _nothing() -> None:

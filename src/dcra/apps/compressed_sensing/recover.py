@@ -22,6 +22,7 @@ from dcra.losses import L1, Loss
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result, Status
+from dcra.search.interrupts import on_interrupt
 
 STARTS = 49
 """Starts of message passing before the search takes over, unless asked for."""
@@ -96,10 +97,11 @@ def recover(
     asked = check(A, y, sparsity, lam, noise, loss, time_limit, starts)
     chosen = secrets.randbits(32) if seed is None else seed
     session = RecoveryCall(asked, begun, chosen, n_jobs)
-    if np.ndim(y) == 1:
-        return session.recover(asked.rows[0], None)
-    known = pass_messages_together(asked) if len(asked.rows) > 1 else [None] * len(asked.rows)
-    each = tuple(session.recover(row, x) for row, x in zip(asked.rows, known, strict=True))
+    with on_interrupt(session.interrupted.set):
+        if np.ndim(y) == 1:
+            return session.recover(asked.rows[0], None)
+        known = pass_messages_together(asked, session.over) if len(asked.rows) > 1 else [None]
+        each = tuple(session.recover(row, x) for row, x in zip(asked.rows, known, strict=True))
     return Recoveries(each, time.perf_counter() - begun)
 
 
@@ -112,6 +114,11 @@ class RecoveryCall:
     seed: int
     n_jobs: int | None
     interrupted: threading.Event = field(default_factory=threading.Event)
+
+    def over(self, share: float = 1.0) -> bool:
+        """Whether this share of the time limit has passed, or Ctrl-C was pressed."""
+        limit = inf if self.asked.time_limit is None else self.asked.time_limit
+        return self.interrupted.is_set() or time.perf_counter() - self.begun >= share * limit
 
     def recover(self, y: Host, known: Host | None) -> Recovery:
         """One signal; `known` is a point that is believed to match."""

@@ -9,6 +9,7 @@ from scipy.linalg import hadamard
 
 from dcra._array import Host
 from dcra.api import minimize
+from dcra.search.interrupts import on_interrupt
 
 SWEEPS = 6
 STARTS = 4
@@ -36,18 +37,24 @@ def separated_codewords(n_classes: int, n_bits: int, seed: int = 0) -> Host:
     check_bits(n_classes, n_bits)
     C = np.random.default_rng(seed).choice([-1.0, 1.0], (n_classes, n_bits))
     aim = -n_bits / max(1, n_classes - 1)
-    for sweep in range(SWEEPS):
-        before = C.copy()
-        for k in range(n_classes):
-            others = np.delete(C, k, axis=0)
-            b, slope = np.full(len(others), aim), 2 * BALANCE * others.sum(axis=0)
-            options: dict[str, Any] = {"method": "sweep", "starts": STARTS, "seed": seed + sweep, "n_jobs": 1}
-            found = minimize(others, b, "squared", linear=slope, x0=C[k], **options)
-            if found.fun < np.sum((others @ C[k] - b) ** 2) + slope @ C[k] - TINY:
-                C[k] = found.x
-        if np.array_equal(C, before):
-            break
+    with on_interrupt() as interrupted:
+        for sweep in range(SWEEPS):
+            before = C.copy()
+            for k in range(n_classes):
+                if not interrupted:
+                    C[k] = _better_word(np.delete(C, k, axis=0), C[k], aim, seed + sweep)
+            if np.array_equal(C, before):
+                break
     return C
+
+
+def _better_word(others: Host, word: Host, aim: float, seed: int) -> Host:
+    """The word whose products with the others are nearest to `aim`, if it is better than the one there is."""
+    b, slope = np.full(len(others), aim), 2 * BALANCE * others.sum(axis=0)
+    options: dict[str, Any] = {"method": "sweep", "starts": STARTS, "seed": seed, "n_jobs": 1}
+    found = minimize(others, b, "squared", linear=slope, x0=word, **options)
+    better = found.fun < np.sum((others @ word - b) ** 2) + slope @ word - TINY
+    return np.asarray(found.x) if better else word
 
 
 def hadamard_codewords(n_classes: int, n_bits: int, seed: int = 0) -> Host:

@@ -93,6 +93,8 @@ class SupervisedHashing(LinearHash):
         The objective after every W-step and every X-step that changed something.
     n_iter_ : int
         Rounds made.
+    status_ : Status
+        "interrupted" after Ctrl-C, when codes and hash function are the best so far, else "converged".
     classes_ : (c,) array
         Where y has one class per sample.
 

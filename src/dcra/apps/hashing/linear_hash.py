@@ -15,6 +15,8 @@ from dcra.apps.hashing.blocks import SampleRows, is_dask, ordered, ranges
 from dcra.apps.hashing.features import MAP_ROWS, Features, feature_map, mapped
 from dcra.apps.hashing.ridge import signs
 from dcra.apps.hashing.targets import TargetTable, label_table
+from dcra.result import Status
+from dcra.search.interrupts import on_interrupt
 from dcra.search.threads import one_blas_thread
 
 MAX_BITS = 1024
@@ -29,7 +31,7 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """sign(P'phi(x)), P from a subclass's `_learn`.
 
     A subclass has the parameters n_bits, feature_map, n_anchors, sigma, random_state and n_jobs, and sets
-    codes_ and projection_.
+    codes_ and projection_. After Ctrl-C they are the best so far, and status_ is "interrupted".
     """
 
     n_bits: int
@@ -40,6 +42,7 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_jobs: int | None
     codes_: Host
     projection_: Host
+    status_: Status
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -60,8 +63,9 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         seed, self._jobs = self._seed(), effective_n_jobs(self.n_jobs)
         rows = self._rows(X)
         table = self._labels(y, rows.n)
-        with one_blas_thread():
+        with one_blas_thread(), on_interrupt() as interrupted:
             self._learn(self._features(rows, seed), table, seed)
+        self.status_ = Status.INTERRUPTED if interrupted else Status.CONVERGED
         self._n_features_out = self.n_bits
         return self
 

@@ -14,6 +14,7 @@ from dcra.apps.hashing.linear_hash import LinearHash
 from dcra.apps.hashing.ridge import Ridge, signs
 from dcra.apps.hashing.starts import random_codes
 from dcra.apps.hashing.targets import TargetTable
+from dcra.search.interrupts import on_interrupt
 
 BIT_PASSES = 10
 
@@ -67,12 +68,13 @@ class Alternating(Peer):
         gram, cross = features.statistics(B)
         ridge = Ridge(gram, self.ridge)
         P = ridge.solve(cross)
-        for _ in range(self.n_rounds):
-            new = self._codes(table, B, features.project(P, 0, n))
-            same, B = np.array_equal(new, B), new
-            P = ridge.solve(features.cross(B))
-            if same:
-                break
+        with on_interrupt() as interrupted:
+            for _ in range(self.n_rounds):
+                new = self._codes(table, B, features.project(P, 0, n))
+                same, B = np.array_equal(new, B), new
+                P = ridge.solve(features.cross(B))
+                if same or interrupted:
+                    break
         self.codes_, self.projection_ = B, P
 
     def _codes(self, table: TargetTable, B: Host, F: Host) -> Host:
@@ -140,11 +142,13 @@ class ITQ(Peer):
         values = centred @ kept
         rng = np.random.default_rng(seed)
         turn, _ = np.linalg.qr(rng.normal(size=(self.n_bits, kept.shape[1])))
-        for _ in range(self.n_rounds):
-            left, _, right = np.linalg.svd(
-                signs(values @ turn.T).T.astype(np.float64) @ values, full_matrices=False
-            )
-            turn = left @ right
+        with on_interrupt() as interrupted:
+            for _ in range(self.n_rounds):
+                codes = signs(values @ turn.T).astype(np.float64)
+                left, _, right = np.linalg.svd(codes.T @ values, full_matrices=False)
+                turn = left @ right
+                if interrupted:
+                    break
         self.codes_ = signs(values @ turn.T)
         self.projection_ = kept @ turn.T
         self.projection_[-1] -= mean @ self.projection_  # the last feature is constant

@@ -15,6 +15,7 @@ from dcra.apps.hashing.targets import Targets, TargetTable, distinct_pairs
 from dcra.apps.hashing.wstep import Part, Regression, accelerated, huber_descent
 from dcra.apps.hashing.xstep import XStep
 from dcra.losses import Loss
+from dcra.search.interrupts import Interruption, on_interrupt
 
 Report = Callable[[int, float, int], None]
 
@@ -119,7 +120,13 @@ class Alternation:
         return accelerated(problem, W)
 
     def run(self, model: HashingModel, X: Host, W: Host | None, report: Report) -> FittedCodes:
-        """Alternate from codes X, improved for a given W, until they no longer change."""
+        """Alternate from codes X, improved for a given W, until they no longer change, or until Ctrl-C."""
+        with on_interrupt() as interrupted:
+            return self._alternate(model, X, W, report, interrupted)
+
+    def _alternate(
+        self, model: HashingModel, X: Host, W: Host | None, report: Report, interrupted: Interruption
+    ) -> FittedCodes:
         n = len(X)
         if W is None:
             W = np.zeros((model.targets.d, X.shape[1] + int(model.intercept)))
@@ -141,7 +148,7 @@ class Alternation:
             improved, changed = model.improve(fitted.W, fitted.X, P)
             fitted.n_rounds = k + 1
             if changed == 0:
-                fitted.converged = True
+                fitted.converged = not interrupted
                 break
             fitted.X = improved
             cross = model.features.cross(fitted.X) if model.nu > 0 else cross
@@ -152,6 +159,8 @@ class Alternation:
             report(k + 1, fitted.path[-1], changed)
             if len(fitted.path) > 3 and fitted.path[-3] - fitted.path[-1] <= self.tol * abs(fitted.path[-1]):
                 fitted.converged = True
+                break
+            if interrupted:
                 break
         if model.nu == 0 and fitted.X is not X:
             fitted.P = hash_function.solve(model.features.cross(fitted.X))

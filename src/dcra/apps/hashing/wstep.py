@@ -11,6 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from dcra._array import Host
 from dcra.losses import Loss
+from dcra.search.interrupts import Interruption, on_interrupt
 
 Part = tuple[Host, Host, Host]
 """Targets (p, d), codes (p, q) and how often each occurs (p,)."""
@@ -74,14 +75,18 @@ def accelerated(problem: Regression, W: Host) -> Host:
     gram, curvature = problem.gram(), problem.loss.curvature
     smooth = curvature < inf
     found = W
-    for stage in range(1 if smooth else STAGES):
-        mu = 0.0 if smooth else problem.scale() * SHRINK**stage
-        bend = 1 / (mu + (1 / curvature if smooth else 0.0))
-        found = _descend(problem, found, mu, cho_factor(bend * gram + np.diag(problem.penalty)))
+    with on_interrupt() as interrupted:
+        for stage in range(1 if smooth else STAGES):
+            mu = 0.0 if smooth else problem.scale() * SHRINK**stage
+            bend = 1 / (mu + (1 / curvature if smooth else 0.0))
+            metric = cho_factor(bend * gram + np.diag(problem.penalty))
+            found = _descend(problem, found, mu, metric, interrupted)
     return found if problem.objective(found) < problem.objective(W) else W
 
 
-def _descend(problem: Regression, W: Host, mu: float, metric: tuple[Host, bool]) -> Host:
+def _descend(
+    problem: Regression, W: Host, mu: float, metric: tuple[Host, bool], interrupted: Interruption
+) -> Host:
     """Nesterov's steps, begun again whenever they turn against the gradient."""
     ahead, t = W, 1.0
     for _ in range(STEPS):
@@ -91,7 +96,7 @@ def _descend(problem: Regression, W: Host, mu: float, metric: tuple[Host, bool])
             t = 1.0
         following = (1 + np.sqrt(1 + 4 * t * t)) / 2
         ahead = new + (t - 1) / following * (new - W)
-        if np.abs(new - W).max() <= 1e-9 * np.abs(new).max():
+        if interrupted or np.abs(new - W).max() <= 1e-9 * np.abs(new).max():
             return new
         W, t = new, following
     return W
@@ -100,6 +105,9 @@ def _descend(problem: Regression, W: Host, mu: float, metric: tuple[Host, bool])
 def huber_descent(problem: Regression, W: Host, mu: float, n: int, n_steps: int) -> Host:
     """The paper's: gradient steps of length 1/(n r/mu + delta) on the smoothed objective; n samples."""
     length = 1 / (n * W.shape[1] / mu + problem.penalty.max())
-    for _ in range(n_steps):
-        W = W - length * problem.gradient(W, mu)
+    with on_interrupt() as interrupted:
+        for _ in range(n_steps):
+            if interrupted:
+                break
+            W = W - length * problem.gradient(W, mu)
     return W

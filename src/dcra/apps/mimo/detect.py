@@ -26,8 +26,8 @@ from dcra.apps.mimo.search import (
 from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.result import Status
 from dcra.search.checks import check_count, check_seed
+from dcra.search.interrupts import on_interrupt
 from dcra.search.threads import default_jobs, one_blas_thread
-from dcra.search.workers import on_interrupt
 
 Host = NDArray[Any]
 
@@ -135,7 +135,7 @@ def detect(
     model, single = received(H, y, constellation, noise)
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     threads = Threads(check_count("n_jobs", n_jobs) or default_jobs())
-    with one_blas_thread():
+    with one_blas_thread(), on_interrupt(threads.interrupt):
         found = _decide(model, loss, soft, chosen, threads)
     status = Status.INTERRUPTED if threads.interrupted else _ending(found.sure)
     return _pack(model, found, status, single, time.perf_counter() - begun, chosen)
@@ -156,8 +156,7 @@ def _decide(model: Received, loss: str | Loss, soft: bool, seed: int, threads: T
     measure = as_loss(loss)
     squared = isinstance(measure, SquaredL2)
     if squared:
-        with on_interrupt(threads.interrupt):
-            fit = fit_least_squares(model, effort, seed, threads)
+        fit = fit_least_squares(model, effort, seed, threads)
     else:
         fit, measure = fit_robustly(model, loss, seed, threads)
     levels, sure, stages = fit
@@ -185,11 +184,10 @@ def _posterior(
     model: Received, levels: Host, squared: bool, effort: DetectionEffort, seed: int, threads: Threads
 ) -> Posterior:
     """The posterior of the levels around a good answer."""
-    with on_interrupt(threads.interrupt):
-        if squared:
-            return sampled(model, levels, effort, seed, threads)
-        frames = zip(down_weighted(model, levels), levels, strict=True)
-        each = [sampled(one, start[None], effort, seed, threads) for one, start in frames]
+    if squared:
+        return sampled(model, levels, effort, seed, threads)
+    frames = zip(down_weighted(model, levels), levels, strict=True)
+    each = [sampled(one, start[None], effort, seed, threads) for one, start in frames]
     return Posterior(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
 
 
