@@ -14,11 +14,24 @@ namespace dcra::batch {
 
 constexpr int64_t LANES = 32, DRAWS = 1024;
 
-// Work space of one thread: rows of LANES numbers.
+// Work space of one thread: rows of LANES numbers, and where it is in the work.
 template <class T> struct BatchScratch {
-    T *x, *z, *best_x, *loss, *linear, *best, *draws;
+    T *x, *z, *best_x, *loss, *linear, *best, *last_dx, *draws;
     uint64_t* rng;
+    int64_t* at;  // group, pass, column, column of the last move; see `At`
     int64_t n, r;
+};
+
+// Places in the work. Passes from 0 on have a temperature; before them a group is begun and its corners are placed.
+struct At {
+    static constexpr int64_t BEGIN = -2, PLACE = -1;
+    int64_t group, pass, column, last;
+
+    explicit At(const int64_t* from) : group(from[0]), pass(from[1]), column(from[2]), last(from[3]) {}
+    void save(int64_t* to) const {
+        to[0] = group, to[1] = pass, to[2] = column, to[3] = last;
+    }
+    void next_pass() { ++pass, column = 0; }
 };
 
 // A move x_j += dx of every lane; none when j < 0.
@@ -216,9 +229,9 @@ DCRA_INLINE void trial(const Sparse<T>& A, const Rows<T>& rows, const Move<T>& l
     }
 }
 
-// Random corners, their residuals and values.
+// A group without any corner: residuals -b of its right-hand sides, nothing known.
 template <class S, class T = typename S::Real>
-void place(const Model<S>& model, const T* B, int64_t k, int64_t first, int64_t starts, const BatchScratch<T>& own) {
+void begin(const Model<S>& model, const T* B, int64_t k, int64_t first, int64_t starts, const BatchScratch<T>& own) {
     const int64_t r = model.rows.r;
     for (int64_t lane = 0; lane < LANES; ++lane) {
         const int64_t q = first + lane / starts < k ? first + lane / starts : k - 1;
@@ -226,15 +239,22 @@ void place(const Model<S>& model, const T* B, int64_t k, int64_t first, int64_t 
         own.loss[lane] = own.linear[lane] = 0;
         own.best[lane] = std::numeric_limits<T>::infinity();
     }
+}
+
+// Random signs for column j of all corners, and what they add to residuals.
+template <class S, class T = typename S::Real>
+DCRA_INLINE void place(const Model<S>& model, int64_t j, const BatchScratch<T>& own) {
     Move<T> move;
-    for (int64_t j = 0; j < model.A.n; ++j) {
-        move.j = j;
-        for (int64_t lane = 0; lane < LANES; ++lane) {
-            move.dx[lane] = own.x[j * LANES + lane] = uniform(own.rng) < 0.5 ? T(1) : T(-1);
-            own.linear[lane] += model.c[j] * move.dx[lane];
-        }
-        shift(model.A, move, own.z);
+    move.j = j;
+    for (int64_t lane = 0; lane < LANES; ++lane) {
+        move.dx[lane] = own.x[j * LANES + lane] = uniform(own.rng) < 0.5 ? T(1) : T(-1);
+        own.linear[lane] += model.c[j] * move.dx[lane];
     }
+    shift(model.A, move, own.z);
+}
+
+// The values of the corners.
+template <class S, class T = typename S::Real> void evaluate(const Model<S>& model, const BatchScratch<T>& own) {
     const T none[LANES] = {};
     for (int64_t t = 0; t < model.rows.terms; ++t) {
         T* at = own.z + model.rows.start[t] * LANES;
@@ -282,50 +302,98 @@ template <class T> DCRA_INLINE void keep(const BatchScratch<T>& own) {
     }
 }
 
-// Anneal groups lo .. hi of right-hand sides; fill their rows of X (k, n) and F (k).
+// Columns from at.column on, at one temperature, until the pass or the work ends. Returns the work done.
 template <class S, class T = typename S::Real>
-int64_t batch(const Model<S>& given, const T* B, int64_t lo, int64_t hi, uint64_t seed, int64_t starts,
-              const double* temperatures, T* X, T* F, const BatchScratch<T>& given_scratch, int64_t k, int64_t passes) {
-    const Model<S> model = given;  // copies: nothing that the loop writes can change them
-    const BatchScratch<T> own = given_scratch;
-    const int64_t n = model.A.n, per_group = LANES / starts;
+int64_t anneal(const Model<S>& model, T heat, const BatchScratch<T>& own, At& at, int64_t most) {
+    const int64_t n = model.A.n;
     int64_t work = 0;
-    if (k == 0) return 0;
-    for (int64_t group = lo; group < hi; ++group) {
-        reseed(own.rng, seed, uint64_t(group));
-        for (int64_t i = 0; i < DRAWS + LANES; ++i) own.draws[i] = T(-std::log(1.0 - uniform(own.rng)));
-        const int64_t first = group * per_group;
-        place(model, B, k, first, starts, own);
-        Move<T> moves[2];  // the last one, which z has not seen yet, and the next
-        int64_t at = 0;
-        moves[0].j = moves[1].j = -1;
-        for (int64_t p = 0; p < passes; ++p) {
-            for (int64_t j = 0; j < n; ++j) {
-                T fresh[LANES], *x = own.x + j * LANES;
-                Move<T>& next = moves[at];
-                next.j = j;
-                for (int64_t lane = 0; lane < LANES; ++lane) next.dx[lane] = -(x[lane] + x[lane]);
-                trial(model.A, model.rows, moves[1 - at], next, own.z, own.loss, fresh);
-                const T* draws = own.draws + below(own.rng, DRAWS);
-                const bool moved =
-                    decide(own.loss, own.linear, fresh, x, next.dx, draws, T(temperatures[p]), model.c[j]);
-                work += LANES * length(model.A, j) * (moved ? 2 : 1);
-                if (!moved) next.j = -1;
-                at = 1 - at;
-            }
-            keep(own);
-        }
-        for (int64_t lane = 0; lane < per_group * starts; ++lane) {
-            const int64_t q = first + lane / starts;
-            if (q < k && (lane % starts == 0 || own.best[lane] < F[q])) {
-                F[q] = own.best[lane];
-                for (int64_t j = 0; j < n; ++j) X[q * n + j] = own.best_x[j * LANES + lane];
-            }
+    Move<T> moves[2];  // the last one, which z has not seen yet, and the next
+    int64_t turn = 0;
+    moves[0].j = -1;
+    moves[1].j = at.last;
+    for (int64_t lane = 0; lane < LANES; ++lane) moves[1].dx[lane] = own.last_dx[lane];
+    int64_t j = at.column;
+    for (; j < n && work < most; ++j) {
+        T fresh[LANES], *x = own.x + j * LANES;
+        Move<T>& next = moves[turn];
+        next.j = j;
+        for (int64_t lane = 0; lane < LANES; ++lane) next.dx[lane] = -(x[lane] + x[lane]);
+        trial(model.A, model.rows, moves[1 - turn], next, own.z, own.loss, fresh);
+        const T* draws = own.draws + below(own.rng, DRAWS);
+        const bool moved = decide(own.loss, own.linear, fresh, x, next.dx, draws, heat, model.c[j]);
+        work += LANES * length(model.A, j) * (moved ? 2 : 1);
+        if (!moved) next.j = -1;
+        turn = 1 - turn;
+    }
+    at.column = j;
+    at.last = moves[1 - turn].j;
+    for (int64_t lane = 0; lane < LANES; ++lane) own.last_dx[lane] = moves[1 - turn].dx[lane];
+    return work;
+}
+
+// The best point of each right-hand side of a group into its rows of X (k, n) and F (k).
+template <class T>
+void fill(const BatchScratch<T>& own, int64_t group, int64_t starts, int64_t k, T* X, T* F) {
+    const int64_t per_group = LANES / starts;
+    for (int64_t lane = 0; lane < per_group * starts; ++lane) {
+        const int64_t q = group * per_group + lane / starts;
+        if (q < k && (lane % starts == 0 || own.best[lane] < F[q])) {
+            F[q] = own.best[lane];
+            for (int64_t j = 0; j < own.n; ++j) X[q * own.n + j] = own.best_x[j * LANES + lane];
         }
     }
+}
+
+// Anneal groups from own.at[0] to hi, until about `most` entries were touched; fill the rows of those that are done.
+template <class S, class T = typename S::Real>
+int64_t batch(const Model<S>& given, const T* B, int64_t hi, uint64_t seed, int64_t starts, const double* temperatures,
+              T* X, T* F, const BatchScratch<T>& given_scratch, int64_t most, int64_t k, int64_t passes) {
+    const Model<S> model = given;  // copies: nothing that the loop writes can change them
+    const BatchScratch<T> own = given_scratch;
+    const int64_t n = model.A.n;
+    int64_t work = 0;
+    if (k == 0) return 0;
+    At at(own.at);
+    while (at.group < hi && work < most) {
+        if (at.pass == At::BEGIN) {
+            reseed(own.rng, seed, uint64_t(at.group));
+            for (int64_t i = 0; i < DRAWS + LANES; ++i) own.draws[i] = T(-std::log(1.0 - uniform(own.rng)));
+            begin(model, B, k, at.group * (LANES / starts), starts, own);
+            at.last = -1;
+            at.next_pass();
+        } else if (at.pass == At::PLACE) {
+            for (; at.column < n && work < most; ++at.column) {
+                place(model, at.column, own);
+                work += LANES * length(model.A, at.column);
+            }
+            if (at.column < n) break;
+            evaluate(model, own);
+            at.next_pass();
+        } else if (at.pass < passes) {
+            work += anneal(model, T(temperatures[at.pass]), own, at, most - work);
+            if (at.column < n) break;
+            keep(own);
+            at.next_pass();
+        } else {
+            fill(own, at.group, starts, k, X, F);
+            ++at.group;
+            at.pass = At::BEGIN;
+        }
+    }
+    at.save(own.at);
     return work;
+}
+
+// End a group that was begun before its time: what it has come to counts, if it has corners at all.
+template <class T>
+void cut(int64_t starts, T* X, T* F, const BatchScratch<T>& own, int64_t k) {
+    At at(own.at);
+    if (at.pass < 0) return;
+    keep(own);
+    fill(own, at.group, starts, k, X, F);
 }
 
 }  // namespace dcra::batch
 
 DCRA_STORES(batch, batch)
+DCRA_REALS(batch, cut)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,16 @@ from dcra.compiled.form import compile_problem
 from dcra.engines.base import Engine
 from dcra.losses import Loss
 from dcra.methods import make_plan, resolve
+from dcra.model.operators import as_operator
 from dcra.model.problem import Problem
+from dcra.model.quadratic import as_quadratic
 from dcra.model.term import Term
+from dcra.model.watch import OutOfTime, Watch
 from dcra.result import BatchResult, Progress, Result, Status
 from dcra.search.checks import check_callable, check_count, check_seconds, check_seed, check_target
 from dcra.search.driver import run
 from dcra.search.interrupts import on_interrupt
-from dcra.search.plans import Plan
+from dcra.search.plans import Nothing, Plan
 from dcra.search.state import Limits, Search
 from dcra.search.threads import default_jobs, one_blas_thread
 
@@ -84,10 +88,11 @@ def minimize(
     array([ 1., -1.])
     """
     begun = time.perf_counter()
+    watch = watch_for(begun, time_limit)
     problem = Problem(
-        [Term(loss, A, b, 1.0 if weights is None else weights)],
+        [Term(loss, watched_operator(A, watch), b, 1.0 if weights is None else weights)],
         linear=linear,
-        quadratic=quadratic,
+        quadratic=None if quadratic is None else as_quadratic(quadratic, watch),
         domain=domain,
         constraints=constraints,
     )
@@ -138,6 +143,17 @@ def solve(
     return solve_since(time.perf_counter(), problem, options, progress)
 
 
+def watch_for(begun: float, time_limit: float | None) -> Watch | None:
+    """The watch of a call that began then; None where its time is not limited."""
+    limit = check_seconds("time_limit", time_limit)
+    return None if limit is None else Watch(time.perf_counter, begun + limit)
+
+
+def watched_operator(A: Any, watch: Watch | None) -> Any:
+    """A, or, of a LinearOperator whose products may be slow, what the time suffices for."""
+    return A if watch is None or not callable(getattr(A, "matvec", None)) else as_operator(A, watch)
+
+
 @dataclass(frozen=True, eq=False)
 class SolveOptions:
     """What a solve is asked for, as the user gave it."""
@@ -174,14 +190,20 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     limits = options.limits(problem.like)
     points = _points(problem, options.x0)
     library.warn_if_missing()
-    compiled = compile_problem(problem)
+    end = inf if limits.time_limit is None else begun + limits.time_limit
+    watch = Watch(limits.clock, end)
+    compiled = compile_problem(problem.watched(watch))
     chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     given = compiled.encode(points) if points is not None else None
     kind = Search
     if problem.constraints is not None:
         from dcra.constrained.state import ConstrainedSearch as kind
     search = kind(compiled, limits, chosen, begun, given, alone=not auto, method=label)
-    return search, make_plan(search, engine)
+    search.look_at(watch)
+    try:
+        return search, make_plan(search, engine)
+    except OutOfTime:
+        return search, Nothing()
 
 
 def solve_since(begun: float, problem: Problem, options: SolveOptions, progress: bool = False) -> Result:
@@ -235,20 +257,21 @@ def minimize_batch(
     BatchResult
         With x of shape (n, k) and fun of shape (k,).
     """
+    begun = time.perf_counter()
     from dcra.batch import arrays, lockstep
 
-    begun = time.perf_counter()
-    limit, count = check_seconds("time_limit", time_limit), check_count("starts", starts)
+    watch, count = watch_for(begun, time_limit), check_count("starts", starts)
+    stop = lockstep.Stop(check_seconds("time_limit", time_limit), begun)
     jobs = check_count("n_jobs", n_jobs) or default_jobs()
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     label, _ = resolve(method)
-    problem = Problem([Term(loss, A, 0.0, 1.0 if weights is None else weights)], linear=linear, domain=domain)
+    term = Term(loss, watched_operator(A, watch), 0.0, 1.0 if weights is None else weights)
+    problem = Problem([term], linear=linear, domain=domain)
     like = problem.like
     problem = place(problem) if label == "auto" else problem
     rows = arrays.right_hand_sides(problem, B)
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
-    stop = lockstep.Stop(None if limit is None else limit - (time.perf_counter() - begun))
     with one_blas_thread(), on_interrupt(stop.interrupt):
         if label == "auto":
             X = arrays.solve(problem, distinct, chosen, count, jobs, stop)

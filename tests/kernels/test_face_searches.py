@@ -16,7 +16,8 @@ def test_batches_with_what_is_not_a_number_end(losses, bad, variant):
     B[::2, ::3] = bad
     X, F = np.zeros((5, case.n), case.dtype), np.zeros(5, case.dtype)
     heats, scratch = np.array([2.0, bad, 0.0]), batch.scratch(case.n, case.r, case.dtype)
-    batch.batch(case.model, B, 0, 9, 1, 7, heats, X, F, scratch)
+    batch.begin(scratch, 0)
+    batch.batch(case.model, B, 9, 1, 7, heats, X, F, scratch)
     assert np.all(np.isin(X[1::2], (-1, 1)))
 
 
@@ -24,14 +25,18 @@ def test_batches_need_starts_and_rows():
     case = Case(["l1"])
     X, F, scratch = np.zeros((0, case.n)), np.zeros(0), batch.scratch(case.n, case.r, np.float64)
     B = np.zeros((0, case.r))
-    assert batch.batch(case.model, B, 0, 3, 1, 4, np.ones(2), X, F, scratch) == 0
-    for lo, starts in ((-1, 4), (0, 0), (0, 33)):
-        with pytest.raises(ValueError, match=r"`lo` must be at least 0, `starts` in 1\.\.32"):
-            batch.batch(case.model, B, lo, 3, 1, starts, np.ones(2), X, F, scratch)
+    assert batch.batch(case.model, B, 3, 1, 4, np.ones(2), X, F, scratch) == 0
+    for starts in (0, 33):
+        with pytest.raises(ValueError, match=r"`starts` must lie in 1\.\.32"):
+            batch.batch(case.model, B, 3, 1, starts, np.ones(2), X, F, scratch)
+        with pytest.raises(ValueError, match=r"`starts` must lie in 1\.\.32"):
+            batch.cut(starts, X, F, scratch)
+    with pytest.raises(ValueError, match="`group` must be at least 0; got -1"):
+        batch.begin(scratch, -1)
     with pytest.raises(ValueError, match="`scratch` must have n = 6; got 5"):
-        batch.batch(case.model, B, 0, 1, 1, 4, np.ones(2), X, F, batch.scratch(5, case.r, np.float64))
+        batch.batch(case.model, B, 1, 1, 4, np.ones(2), X, F, batch.scratch(5, case.r, np.float64))
     with pytest.raises(TypeError, match="`scratch` must be of type BatchScratch; got LiftedScratch"):
-        batch.batch(case.model, B, 0, 1, 1, 4, np.ones(2), X, F, lifted.scratch(case.n, 3, case.r))
+        batch.batch(case.model, B, 1, 1, 4, np.ones(2), X, F, lifted.scratch(case.n, 3, case.r))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

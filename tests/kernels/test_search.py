@@ -5,7 +5,9 @@ import pytest
 
 from dcra._kernels import seed, store
 from dcra._kernels.anneal import anneal
-from dcra._kernels.batch import batch, scratch
+from dcra._kernels.batch import MAX_WORK, batch, scratch
+from dcra._kernels.batch import begin as begin_batch
+from dcra._kernels.batch import cut as cut_batch
 from dcra._kernels.flip import flip, pair
 from dcra._kernels.gray import gray
 from dcra._kernels.state import measure
@@ -171,17 +173,42 @@ def test_batch_is_the_same_however_it_is_split(losses, variant):
     case = Case(losses, rows=4, n=4, weight=(1, 2), **variant)
     B = np.random.default_rng(0).standard_normal((9, case.r)).astype(case.dtype)
     temperatures, answers = np.array([2.0, 1.0, 0.0, 0.0]), []
-    for cuts in ([0, 3], [0, 1, 3]):
+    for cuts, work in (([0, 3], MAX_WORK), ([0, 1, 3], MAX_WORK), ([0, 3], 1), ([0, 2, 3], 3000)):
         X, F = np.zeros((9, case.n), case.dtype), np.zeros(9, case.dtype)
         for lo, hi in itertools.pairwise(cuts):
             space = scratch(case.n, case.r, case.dtype)
-            batch(case.model, B, lo, hi, np.uint64(7), 8, temperatures, X, F, space)
+            begin_batch(space, lo)
+            while space.at[0] < hi:
+                batch(case.model, B, hi, np.uint64(7), 8, temperatures, X, F, space, work)
         answers.append((X, F))
-    np.testing.assert_array_equal(answers[0][0], answers[1][0])
-    np.testing.assert_array_equal(answers[0][1], answers[1][1])
+    for X, F in answers[1:]:
+        np.testing.assert_array_equal(X, answers[0][0])
+        np.testing.assert_array_equal(F, answers[0][1])
     found, best = np.zeros(9), np.zeros(9)
     for q in range(9):
         case.b = B[q]
         found[q], best[q] = case.objective(answers[0][0][q]), brute(case)[0]
     np.testing.assert_allclose(found, answers[0][1], rtol=1e-4, atol=1e-4)
     assert np.mean(found - best) < 0.05 * np.mean(np.abs(best))
+
+
+def test_a_batch_that_is_cut_short_has_the_best_points_so_far(variant):
+    case = Case(["l1", "squared"], rows=4, n=5, **variant)
+    B = np.random.default_rng(0).standard_normal((4, case.r)).astype(case.dtype)
+    temperatures = np.array([5.0, 1.0, 0.0])
+    space = scratch(case.n, case.r, case.dtype)
+    begin_batch(space, 0)
+    seen = []
+    while space.at[0] < 1:
+        X, F = np.zeros((4, case.n), case.dtype), np.full(4, np.inf, case.dtype)
+        cut_batch(8, X, F, space)
+        if space.at[1] < 0:  # no corner has a value yet
+            assert np.all(np.isinf(F))
+        else:
+            values = [case.objective(x) for case.b, x in zip(B, X, strict=True)]
+            np.testing.assert_allclose(values, F, rtol=1e-4, atol=1e-4)
+            seen.append(F)
+        batch(case.model, B, 1, np.uint64(7), 8, temperatures, X, F, space, 1)
+    assert len(seen) > 2 * case.n
+    for before, after in itertools.pairwise([*seen, F]):
+        assert np.all(after <= before)

@@ -226,6 +226,28 @@ def test_any_whole_number_is_a_seed(seed):
         assert dcra.solve(problem_of(), method=method, starts=1, seed=seed).seed == seed
 
 
+def test_a_start_that_the_time_limit_cuts_short_has_not_converged():
+    result = searched(problem_of(), Counting(), starts=1, time_limit=5.0, clock=Clock(0.01))
+    assert result.status == "time_limit"
+    assert result.n_starts == 0
+
+
+@pytest.mark.parametrize("b", [[3.0], [4.0]])
+def test_without_a_limit_no_time_is_up(b):
+    """All residues are looked at, of equations without a solution and with one."""
+    A = np.array([[2.0, 4, 6, 8, 10, 12, 14, 16]])
+    result = dcra.minimize(A, b, domain="binary", method="meet", seed=0)
+    assert result.status == ("converged" if b == [3.0] else "optimal")
+    assert dcra.minimize(A, [3.0], domain="binary", method="meet", time_limit=60).status == "converged"
+
+
+def test_an_engine_that_runs_once_leaves_time_for_the_bound():
+    problem = problem_of(r=60, n=8)
+    result = dcra.solve(problem, method="mpec-epm-table", seed=0)
+    assert result.status in ("converged", "optimal")
+    assert result.lower_bound > 0.1 * result.fun
+
+
 def test_target():
     problem = problem_of()
     best = dcra.solve(problem, method="sweep", starts=4, seed=0).fun

@@ -77,6 +77,9 @@ class MeetPlan(Plan):
         self.segment += 1  # a share of the residues is not a start
         return Task(self.engine, Starts(search.seed, self.segment - 1, 1), counts=False)
 
+    def complete(self, search: Search) -> bool:
+        return self.done == SEGMENTS
+
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         self.done += 1
         if self.done == SEGMENTS:

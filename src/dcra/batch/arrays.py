@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
@@ -12,7 +11,7 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, is_array, namespace, to_numpy
 from dcra.auto.decision import decide_batch
-from dcra.batch.lockstep import Many, Stop, solve_loops
+from dcra.batch.lockstep import Many, Stop, first_answers, solve_loops
 from dcra.compiled.form import Compiled, compile_problem
 from dcra.compiled.units import natural_units
 from dcra.engines.base import Starts
@@ -21,8 +20,10 @@ from dcra.engines.rule import Rule
 from dcra.engines.sweep import initial_points
 from dcra.exact.enumeration import spins_of
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked
+from dcra.model.operators import MatrixFree, Operator
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
+from dcra.model.watch import OutOfTime
 from dcra.polish.neighbours import Neighbours
 from dcra.result import Result, Status
 
@@ -30,6 +31,9 @@ CHUNK = 256
 """Right-hand sides that one array sweep carries."""
 
 SWEEPS, ARRAY_STARTS = 60, 4
+
+LEAST_SECONDS = 1e-3
+"""Of a solve, however many of them share the time."""
 
 JUDGED_ENTRIES = 1 << 22
 """Residuals in memory at once while answers are judged."""
@@ -41,7 +45,7 @@ def solve_exactly(many: Many, stop: Stop) -> Host:
     S = spins_of(np.arange(2**compiled.n), compiled.n)
     images = compiled.pieces[0].operator.apply(from_numpy(S, compiled.like))
     linear = compiled.linear(from_numpy(S, compiled.like))
-    answers = np.ones((len(many.B), compiled.n))
+    answers = first_answers(many, stop)
     for i, b in enumerate(many.B):
         if stop():
             break
@@ -50,26 +54,27 @@ def solve_exactly(many: Many, stop: Stop) -> Host:
     return answers
 
 
-def solve_arrays(many: Many, seed: int, starts: int, stop: Stop) -> Host:
-    """Spins (k, n) by block sweeps and best-improvement flips, a chunk of right-hand sides at a time."""
+def solve_arrays(many: Many, answers: Host, seed: int, starts: int, stop: Stop) -> None:
+    """Better spins (k, n), by block sweeps and best-improvement flips of a chunk of right-hand sides."""
     compiled = many.compiled
     delta = natural_units(_typical(many)).delta
     k = many.B.shape[0]
-    answers = np.ones((k, compiled.n))
     for lo in range(0, k, CHUNK):
-        if stop():
-            break
         B = from_numpy(many.B[lo : lo + CHUNK], compiled.like)
         best = None
         for attempt in range(starts):
+            if stop():
+                return
             start = Starts(seed, lo + attempt * k, B.shape[0])
-            S, values = _descend(compiled, _sweep(compiled, B, delta, start), B)
+            S, values = _descend(compiled, _sweep(compiled, B, delta, start, stop), B, stop)
+            if best is None and stop.why is not None:  # cut short: it may be worse than the first answer
+                first = from_numpy(answers[lo : lo + CHUNK], compiled.like)
+                best = to_numpy(_evaluate(compiled, first, B))
             if best is None:
                 answers[lo : lo + CHUNK], best = S, values
             else:
                 better = values < best
                 answers[lo : lo + CHUNK][better], best = S[better], np.minimum(values, best)
-    return answers
 
 
 def right_hand_sides(problem: Problem, B: Any) -> Host:
@@ -104,7 +109,12 @@ def solve(problem: Problem, B: Host, seed: int, starts: int | None, n_jobs: int,
     elif choice == "lockstep":
         spins = solve_loops(Many.of(compiled, B), seed, starts, n_jobs, stop)
     else:
-        spins = solve_arrays(Many.of(compiled, B), seed, starts or ARRAY_STARTS, stop)
+        many = Many.of(compiled, B)
+        spins = first_answers(many, stop)
+        try:
+            solve_arrays(many, spins, seed, starts or ARRAY_STARTS, stop)
+        except OutOfTime:
+            stop.end = 0.0
     return spins if problem.domain == "spin" else (spins + 1) / 2
 
 
@@ -115,9 +125,9 @@ def solve_each(problem: Problem, B: Host, solve_one: Callable[..., Result], stop
     for i, b in enumerate(B):
         if stop():
             break
-        one = problem.replace(terms=[Term(term.loss, term.A, b, term.weight)])
-        left = stop.end - time.perf_counter()
-        result = solve_one(one, time_limit=None if left == inf else max(left, 1e-3))
+        one = problem.replace(terms=[Term(term.loss, term.operator, b, term.weight)])
+        share = None if stop.end == inf else max(stop.left / (len(B) - i), LEAST_SECONDS)
+        result = solve_one(one, time_limit=share)
         X[i] = to_numpy(result.x)
         if result.status is Status.INTERRUPTED:
             stop.why = result.status
@@ -132,11 +142,22 @@ def judge(problem: Problem, X: Host, B: Host) -> Host:
     for lo in range(0, len(X), step):
         x = from_numpy(X[lo : lo + step], problem.like, namespace(problem.like).float64)
         b = from_numpy(B[lo : lo + step], problem.like, namespace(problem.like).float64)
-        z = term.operator.exact_residual(x, b)
+        z = _images(term.operator, x) - b
         rows = term.value_at(z)
         linear = 0.0 if problem.linear is None else x @ problem.linear
         values[lo : lo + step] = to_numpy(rows + linear)
     return values + problem.constant
+
+
+def _images(operator: Operator, x: Array) -> Array:
+    """A x in float64 for x (k, n); of products only, the image of e is known already."""
+    if not isinstance(operator, MatrixFree):
+        return operator.exact_residual(x, 0.0)
+    others = np.any(x != 1, axis=1)
+    images = np.tile(operator.row_sums, (len(x), 1))
+    if others.any():
+        images[others] = replace(operator, watch=None).apply(x[others])
+    return images
 
 
 def _typical(many: Many) -> Compiled:
@@ -146,7 +167,7 @@ def _typical(many: Many) -> Compiled:
     return replace(many.compiled, pieces=(replace(piece, b=b),))
 
 
-def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> Array:
+def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts, stop: Stop) -> Array:
     blocks = blocks_of(compiled)
     rng = np.random.default_rng((starts.seed, starts.first, 1))
     X = from_numpy(initial_points(compiled, starts), compiled.like)
@@ -155,27 +176,33 @@ def _sweep(compiled: Compiled, B: Array, delta: Any, starts: Starts) -> Array:
     first = rho = first_penalty(compiled, blocks, delta, X.shape[0])
     before: Array | None = xp.asarray(X, copy=True)
     for s in range(SWEEPS):
+        if stop():
+            break
         order = rng.permutation(len(blocks))
         X, Z, before = sweep(compiled, blocks, order, X, Z, rho, delta, rule, before)
         rho = steered(rho, first, X, (s + 1) / SWEEPS, rule)
     return xp.where(X >= 0, xp.ones_like(X), -xp.ones_like(X))
 
 
-def _descend(compiled: Compiled, S: Array, B: Array) -> tuple[Host, Host]:
+def _descend(compiled: Compiled, S: Array, B: Array, stop: Stop) -> tuple[Host, Host]:
     """Flip the best variable of every row until none improves; spins and values."""
     xp = namespace(S)
     neighbours, spins = Neighbours(compiled), to_numpy(S).copy()
     active = np.arange(len(spins))
     for _ in range(10 * compiled.n):
-        if active.size == 0:
+        if active.size == 0 or stop():
             break
         Z = _residual(compiled, from_numpy(spins[active], compiled.like), B[xp.asarray(active)])
         best = neighbours.best(spins[active], Z)
         active, flipped = active[best.gain > 0], best.variable[best.gain > 0]
         spins[active, flipped] *= -1
-    S = from_numpy(spins, compiled.like)
-    values = compiled.smoothed(_residual(compiled, S, B), 0.0) + compiled.linear(S)
+    values = _evaluate(compiled, from_numpy(spins, compiled.like), B)
     return spins, to_numpy(values).astype(np.float64)
+
+
+def _evaluate(compiled: Compiled, S: Array, B: Array) -> Array:
+    """The objective of spins S (k, n), each row with its own right-hand side."""
+    return compiled.smoothed(_residual(compiled, S, B), 0.0) + compiled.linear(S)
 
 
 def _residual(compiled: Compiled, X: Array, B: Array) -> Array:

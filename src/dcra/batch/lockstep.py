@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 from dcra._array import Host, from_numpy, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import ANSWER_SHARE, units_at
+from dcra.model.watch import OutOfTime
 from dcra.result import Status
 from dcra.search.interrupts import on_interrupt
 from dcra.search.workers import Crew, Job
@@ -43,6 +44,15 @@ HOT = 0.75
 MAX_GRAIN, GRAIN_WORK = 16, 4_000_000
 """Groups that a thread takes at a time: at most so many, and about so many entries of A."""
 
+FIRST_CHUNK, CHUNK_SECONDS = 1_000_000, 0.002
+"""Entries of A, each once for every lane, up to the first look at the clock; seconds up to the others."""
+
+FIRST_WORK = 20_000_000
+"""Entries of A touched between two looks at the clock while first answers are made."""
+
+PER_PASS = 1.5
+"""Work of a pass, in entries of A for every lane: moves that are made count twice."""
+
 
 @dataclass(frozen=True, eq=False)
 class Many:
@@ -58,12 +68,22 @@ class Many:
         shift = to_numpy(piece.b)
         return cls(compiled, B / piece.argument + shift)
 
+    def parts(self, stop: Stop) -> Iterator[slice]:
+        """Right-hand sides, some at a time, until the clock says stop; the first ones in any case."""
+        step = max(1, FIRST_WORK // self.compiled.work_per_pass)
+        for lo in range(0, len(self.B), step):
+            if lo > 0 and stop():
+                return
+            yield slice(lo, lo + step)
+
 
 class Stop:
     """Whether to end early; called by all threads, it remembers why."""
 
-    def __init__(self, time_limit: float | None) -> None:
-        self.end = inf if time_limit is None else time.perf_counter() + time_limit
+    def __init__(self, time_limit: float | None, begun: float | None = None) -> None:
+        self.begun = time.perf_counter() if begun is None else begun
+        self.end = inf if time_limit is None else self.begun + time_limit
+        self.closing = 0.0  # seconds that judging the answers will take
         self.why: Status | None = None
 
     @property
@@ -71,9 +91,14 @@ class Stop:
         return self.end < inf
 
     def __call__(self) -> bool:
-        if self.why is None and time.perf_counter() >= self.end:
+        if self.why is None and self.left <= 0:
             self.why = Status.TIME_LIMIT
         return self.why is not None
+
+    @property
+    def left(self) -> float:
+        """Seconds until answers must be judged."""
+        return self.end - self.closing - time.perf_counter()
 
     def interrupt(self) -> None:
         self.why = self.why or Status.INTERRUPTED
@@ -124,8 +149,11 @@ class Lockstep:
         self.temperature = _temperature(many)
         self.B = np.zeros((len(many.B), self.tables.b.size), np.float32)
         self.B[:, : self.tables.n_rows] = many.B / self.tables.scales[0]
-        self.X = np.where(_first(many) < 0, np.float32(-1), np.float32(1))
+        self.X = first_answers(many, stop).astype(np.float32)
         self.F = np.full(len(self.B), np.inf, np.float32)
+        if stop.timed and not stop():  # a round that is cut short may end at something worse
+            evaluate(many, self.X, self.F, stop)
+        self.pace = Pace()
         self.times = np.zeros(len(self.B), int)  # that the best point was found
         self.open = np.arange(len(self.B))
         self.rounds = 0
@@ -165,23 +193,22 @@ class Lockstep:
 
         What has done so often enough is open no longer.
         """
-        from dcra._kernels.batch import LANES, batch, scratch
+        from dcra._kernels.batch import LANES, scratch
 
         rows = self.open
         B = self.B if rows.size == len(self.B) else self.B[rows]
         X, F = np.ones((rows.size, self.X.shape[1]), np.float32), np.full(rows.size, np.inf, np.float32)
-        heat = self.temperature * np.append(np.linspace(HOT, 0.0, effort.passes - 1), 0.0)
         seed = np.random.SeedSequence((self.seed, self.rounds)).generate_state(1, np.uint64)[0]
+        groups = -(-rows.size // (LANES // effort.starts))
         local = threading.local()
 
         def work(lo: int, hi: int) -> None:
-            if self.stop():
-                return
             if not hasattr(local, "scratch"):
                 local.scratch = scratch(X.shape[1], B.shape[1], np.float32)
-            batch(self.tables.model, B, lo, hi, seed, effort.starts, heat, X, F, local.scratch)
+            if not self.stop():
+                passes = self._passes(effort, groups - lo)
+                self._anneal(B, (lo, hi), seed, effort._replace(passes=passes), (X, F), local.scratch)
 
-        groups = -(-rows.size // (LANES // effort.starts))
         grain = GRAIN_WORK // (LANES * effort.passes * self.entries)
         in_parallel(work, groups, self.n_jobs, int(np.clip(grain, 1, MAX_GRAIN)), self.stop)
         again = np.isfinite(F) & np.all(self.X[rows] == X, axis=1)
@@ -191,6 +218,53 @@ class Lockstep:
         self.open = rows[self.times[rows] < ENOUGH]
         self.rounds += 1
         return int(np.sum(again))
+
+    def _anneal(
+        self,
+        B: Host,
+        groups: tuple[int, int],
+        seed: Any,
+        effort: Effort,
+        found: tuple[Host, Host],
+        scratch: Any,
+    ) -> None:
+        """Some groups, with a look at the clock every few milliseconds; what is cut short has its best."""
+        from dcra._kernels import batch
+
+        lo, hi = groups
+        heat = self.temperature * np.append(np.linspace(HOT, 0.0, effort.passes - 1), 0.0)
+        batch.begin(scratch, lo)
+        while scratch.at[0] < hi:
+            begin = time.perf_counter()
+            model, most = self.tables.model, self.pace.work
+            done = batch.batch(model, B, hi, seed, effort.starts, heat, *found, scratch, most)
+            self.pace.learn(done, time.perf_counter() - begin)
+            if scratch.at[0] < hi and self.stop():
+                batch.cut(effort.starts, *found, scratch)
+                return
+
+    def _passes(self, effort: Effort, groups_left: int) -> int:
+        """Passes of a group: as many as were meant for it, unless the time left is too short for that."""
+        from dcra._kernels.batch import LANES
+
+        if not self.stop.timed or self.pace.speed is None:
+            return effort.passes
+        share = self.pace.speed * self.n_jobs * max(self.stop.left, 0.0) / groups_left
+        return int(np.clip(share / (PER_PASS * LANES * self.entries) - 1, 1, effort.passes))
+
+
+class Pace:
+    """How much work takes as long as limits may be off; written by all threads, each of them right."""
+
+    def __init__(self) -> None:
+        self.work = FIRST_CHUNK
+        self.speed: float | None = None  # entries per second and thread
+
+    def learn(self, done: int, seconds: float) -> None:
+        """Take note of some work; of less than a chunk only where it took as long."""
+        if done >= self.work or seconds >= CHUNK_SECONDS:
+            self.speed = max(done, 1) / max(seconds, 1e-6)
+            self.work = int(np.clip(self.speed * CHUNK_SECONDS, self.work // 2, 2 * self.work)) or 1
 
 
 def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain: int, stop: Stop) -> None:
@@ -205,12 +279,29 @@ def in_parallel(work: Callable[[int, int], Any], count: int, n_jobs: int, grain:
         Crew(next_job, stop, lambda: None, in_order=False).run(n_jobs, stop.interrupt)
 
 
-def _first(many: Many) -> Host:
-    """A'b for every right-hand side: its signs are what one without any round is left with."""
-    piece = many.compiled.pieces[0]
-    adjoint = piece.operator.adjoint(from_numpy(many.B, many.compiled.like))
-    linear = 0.0 if many.compiled.c is None else to_numpy(many.compiled.c)
-    return np.asarray(to_numpy(adjoint) - linear)
+def first_answers(many: Many, stop: Stop) -> Host:
+    """Signs of A'b - c (k, n), some right-hand sides at a time: what one without any round is left with."""
+    piece, c = many.compiled.pieces[0], many.compiled.c
+    linear = 0.0 if c is None else to_numpy(c)
+    answers = np.ones((len(many.B), many.compiled.n))
+    for some in many.parts(stop):
+        try:
+            adjoint = to_numpy(piece.operator.adjoint(from_numpy(many.B[some], many.compiled.like)))
+        except OutOfTime:
+            break
+        answers[some] = np.where(adjoint - linear < 0, -1.0, 1.0)
+    return answers
+
+
+def evaluate(many: Many, X: Host, F: Host, stop: Stop) -> None:
+    """Fill F (k,) with the values of spins X (k, n), and let `stop` know how long judging them will take."""
+    compiled = many.compiled
+    begin = time.perf_counter()
+    for some in many.parts(stop):
+        points = from_numpy(X[some].astype(np.float64), compiled.like)
+        Z = compiled.pieces[0].operator.apply(points) - from_numpy(many.B[some], compiled.like)
+        F[some] = to_numpy(compiled.smoothed(Z, 0.0) + compiled.linear(points))
+        stop.closing = (time.perf_counter() - begin) * len(F) / min(some.stop, len(F))
 
 
 def _temperature(many: Many) -> float:

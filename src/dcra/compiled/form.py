@@ -16,15 +16,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dcra._array import Array, Host, device_of, from_numpy, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, from_numpy, is_numpy, namespace, on_accelerator, to_numpy
 from dcra._kernels import library
 from dcra.compiled.piece import Piece, Smoothing
 from dcra.compiled.quadratic import QuadraticTables, SpinQuadratic, build_quadratic_tables
 from dcra.compiled.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
 from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
 from dcra.model.constraints import Constraints
-from dcra.model.operators import MatrixFree, Operator, SparseMatrix
+from dcra.model.operators import MatrixFree, Operator, SparseMatrix, watched
 from dcra.model.problem import Problem
+from dcra.model.watch import Watch
 
 SAFE_EXPONENT = {"float64": 128, "float32": SAFE_FLOAT32_EXPONENT}
 """Entries between 2^-e and 2^e are left as they are."""
@@ -165,6 +166,16 @@ class Compiled:
             if key not in kept:
                 kept[key] = make(self, *options)
             return kept[key]
+
+    def watched(self, watch: Watch) -> Compiled:
+        """The same form with products that look at the clock, on the host."""
+        if on_accelerator(self.like):
+            return self
+        pieces = tuple(replace(p, operator=watched(p.operator, watch)) for p in self.pieces)
+        form = None if self.quadratic is None else SpinQuadratic(watched(self.quadratic.J, watch))
+        twin = replace(self, pieces=pieces, quadratic=form)
+        twin.__dict__["_kept"] = self.__dict__.setdefault("_kept", {})  # tables are made once for both
+        return twin
 
     def tables(self, dtype: Any = np.float64, padded: bool = True) -> Tables:
         """The losses as compiled loops see them; short columns are padded where loops run along them."""

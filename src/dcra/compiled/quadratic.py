@@ -14,7 +14,7 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra._kernels.store import Dense, Sparse
-from dcra.model.operators import Operator
+from dcra.model.operators import Operator, few
 
 GRAIN, REACH = 2.0**-4, 2.0**18
 """Fields that are multiples of the one below the other stay exact in float32."""
@@ -106,7 +106,7 @@ class SpinQuadratic:
         """The eigenvalue of J - shift I of largest size."""
         x = np.random.default_rng(0).standard_normal(n)
         size = 0.0
-        for _ in range(50):
+        for _ in range(few(self.J, 0.02, 4, 50)):
             x /= np.linalg.norm(x)
             image = to_numpy(self.apply(from_numpy(x, like, like.dtype))).astype(np.float64) - shift * x
             size = float(x @ image)

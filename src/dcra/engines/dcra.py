@@ -14,7 +14,7 @@ from dcra.compiled.piece import Smoothing
 from dcra.compiled.units import natural_units
 from dcra.engines import dcra_loop
 from dcra.engines.base import Engine, Starts, State
-from dcra.model.operators import norm_estimate
+from dcra.model.operators import estimate_products, norm_estimate
 
 
 class Iterate(NamedTuple):
@@ -119,7 +119,8 @@ class DCRA(Engine):
         return int(np.clip(200_000 // compiled.work_per_pass, 1, 16))
 
     def setup_work(self, compiled: Compiled) -> int:
-        return 70 * compiled.work_per_pass  # the norm of A, by power iteration
+        passes = 4 + max((estimate_products(p.operator) for p in compiled.pieces), default=0)
+        return passes * compiled.work_per_pass
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
         V = np.stack(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import Host
+from dcra.foreign import importing
 from dcra.io.coordinates import LARGEST_WHOLE, shortened
 from dcra.io.limits import check_declared
 from dcra.io.numbers import integer, real
@@ -86,7 +87,8 @@ def _head(data: bytes) -> Head:
 
 
 def _coordinate(data: bytes, head: Head) -> Any:
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     rows, columns, count = head.sizes
     width = 2 if head.pattern else 3

@@ -5,6 +5,8 @@ All three take a batch: `apply` maps (..., n) to (..., r), `adjoint` maps (..., 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod, sqrt
@@ -16,9 +18,20 @@ from dcra._array import Array, Host, device_of, from_numpy, is_array, is_numpy, 
 from dcra._kernels.store import segment_sums
 from dcra.foreign import importing, is_sparse
 from dcra.model.checks import refuse_huge, refuse_masked, require_indices, require_norms
+from dcra.model.watch import OutOfTime, Watch
 
 MATERIALIZE_ENTRIES = 50_000_000
 """A LinearOperator with at most this many entries is turned into a dense matrix, once."""
+
+WRITING_SHARE = 0.5
+"""Share of the time left that writing it out may take."""
+
+POWER_ITERATIONS, POWER_SHARE = 30, 0.05
+"""Of the power iteration for |A|, two products each; fewer where they would exceed this share of the products
+that the time left allows."""
+
+COLUMN_SIGNS, COLUMN_SHARE = 32, 0.1
+"""The same for the norms of columns that are known by products only."""
 
 SAMPLE = 256
 """Rows and columns looked at to learn the size of the entries of a large A."""
@@ -32,6 +45,7 @@ class DenseMatrix:
     """A dense A of shape (r, n) in any array library."""
 
     A: Array
+    watch: Watch | None = None
     has_columns = True
     sparse = False
 
@@ -45,10 +59,10 @@ class DenseMatrix:
         return self.shape[0] * self.shape[1]
 
     def apply(self, X: Array) -> Array:
-        return X @ self.A.T
+        return _watched(self.watch, lambda M: M @ self.A.T, X)
 
     def adjoint(self, Y: Array) -> Array:
-        return Y @ self.A
+        return _watched(self.watch, lambda M: M @ self.A, Y)
 
     @property
     def stored(self) -> Array:
@@ -69,7 +83,7 @@ class DenseMatrix:
         return to_numpy(self.A)
 
     def columns(self, lo: int, hi: int) -> DenseMatrix:
-        return DenseMatrix(self.A[:, lo:hi])
+        return DenseMatrix(self.A[:, lo:hi], self.watch)
 
     def gram(self) -> Host:
         """A'A, for narrow A."""
@@ -83,13 +97,15 @@ class DenseMatrix:
 
     def rows(self, keep: Host) -> DenseMatrix:
         xp = namespace(self.A)
-        return DenseMatrix(xp.take(self.A, xp.asarray(keep, device=device_of(self.A)), axis=0))
+        return DenseMatrix(xp.take(self.A, xp.asarray(keep, device=device_of(self.A)), axis=0), self.watch)
 
     def scaled(self, factor: float) -> DenseMatrix:
-        return DenseMatrix(self.A * factor)
+        return DenseMatrix(self.A * factor, self.watch)
 
     def astype(self, dtype: Any) -> DenseMatrix:
-        return self if self.A.dtype == dtype else DenseMatrix(namespace(self.A).astype(self.A, dtype))
+        if self.A.dtype == dtype:
+            return self
+        return DenseMatrix(namespace(self.A).astype(self.A, dtype), self.watch)
 
     @cached_property
     def magnitude(self) -> float:
@@ -139,6 +155,7 @@ class SparseMatrix:
     """A scipy.sparse A, kept in CSC form."""
 
     A: Any
+    watch: Watch | None = None
     has_columns = True
     sparse = True
 
@@ -152,10 +169,10 @@ class SparseMatrix:
         return int(self.A.nnz)
 
     def apply(self, X: Array) -> Array:
-        return _batched(lambda M: self.A @ M, X)
+        return _watched(self.watch, lambda M: _batched(lambda T: self.A @ T, M), X)
 
     def adjoint(self, Y: Array) -> Array:
-        return _batched(lambda M: self.A.T @ M, Y)
+        return _watched(self.watch, lambda M: _batched(lambda T: self.A.T @ T, M), Y)
 
     @property
     def stored(self) -> Array:
@@ -172,7 +189,7 @@ class SparseMatrix:
         return self.A
 
     def columns(self, lo: int, hi: int) -> SparseMatrix:
-        return SparseMatrix(self.A[:, lo:hi])
+        return SparseMatrix(self.A[:, lo:hi], self.watch)
 
     def gram(self) -> Host:
         return np.asarray((self.A.T @ self.A).toarray())
@@ -182,7 +199,7 @@ class SparseMatrix:
         return sums.astype(np.float64)  # of no entries they are integers
 
     def rows(self, keep: Host) -> SparseMatrix:
-        return SparseMatrix(self.A[keep, :])
+        return SparseMatrix(self.A[keep, :], self.watch)
 
     def without_zero_rows(self, keep: Host) -> SparseMatrix:
         """`rows(keep)` where all other rows are zero: rows are numbered anew, and the values shared.
@@ -192,13 +209,13 @@ class SparseMatrix:
         number = np.zeros(self.shape[0], self.A.indices.dtype)
         number[keep] = np.arange(keep.size)
         parts = (self.A.data, number[self.A.indices], self.A.indptr)
-        return SparseMatrix(type(self.A)(parts, shape=(keep.size, self.shape[1])))
+        return SparseMatrix(type(self.A)(parts, shape=(keep.size, self.shape[1])), self.watch)
 
     def scaled(self, factor: float) -> SparseMatrix:
-        return SparseMatrix(self.A * factor)
+        return SparseMatrix(self.A * factor, self.watch)
 
     def astype(self, dtype: Any) -> SparseMatrix:
-        return self if self.A.dtype == dtype else SparseMatrix(self.A.astype(dtype))
+        return self if self.A.dtype == dtype else SparseMatrix(self.A.astype(dtype), self.watch)
 
     @cached_property
     def magnitude(self) -> float:
@@ -227,6 +244,7 @@ class MatrixFree:
     """A LinearOperator too large to be written out: products only."""
 
     A: Any
+    watch: Watch | None = None
     has_columns = False
     sparse = False
 
@@ -240,10 +258,10 @@ class MatrixFree:
         return self.shape[0] * self.shape[1]
 
     def apply(self, X: Array) -> Array:
-        return _batched(lambda M: self.A.matmat(M), X)
+        return _watched(self.watch, lambda M: _batched(lambda T: self.A.matmat(T), M), X)
 
     def adjoint(self, Y: Array) -> Array:
-        return _batched(lambda M: self.A.rmatmat(M), Y)
+        return _watched(self.watch, lambda M: _batched(lambda T: self.A.rmatmat(T), M), Y)
 
     @property
     def like(self) -> Array:
@@ -255,7 +273,7 @@ class MatrixFree:
         transposed = np.empty((n, r))
         step = max(1, CHUNK_ENTRIES // max(1, r, n))
         for j in range(0, n, step):
-            transposed[j : j + step] = self.A.matmat(np.eye(n, min(step, n - j), -j)).T
+            transposed[j : j + step] = self.apply(np.eye(n, min(step, n - j), -j).T)
         return transposed.T
 
     def on_host(self) -> Any:
@@ -263,7 +281,12 @@ class MatrixFree:
 
     def row_sizes(self) -> Host:
         """A bound by norms: |A_i|_1 <= sqrt(n) |A|."""
-        return np.full(self.shape[0], sqrt(self.shape[1]) * norm_bound(self))
+        return np.full(self.shape[0], sqrt(self.shape[1]) * self.norm)
+
+    @cached_property
+    def norm(self) -> float:
+        """An upper bound of |A| that is likely, not certain."""
+        return norm_bound(self)
 
     def columns(self, lo: int, hi: int) -> MatrixFree:
         """Itself, as all columns; it has no others."""
@@ -272,10 +295,10 @@ class MatrixFree:
 
     def symmetric(self) -> MatrixFree:
         """(A + A')/2."""
-        return MatrixFree(0.5 * (self.A + self.A.T))
+        return MatrixFree(0.5 * (self.A + self.A.T), self.watch)
 
     def scaled(self, factor: float) -> MatrixFree:
-        return MatrixFree(factor * self.A)
+        return MatrixFree(factor * self.A, self.watch)
 
     def astype(self, dtype: Any) -> MatrixFree:
         """Itself: a product has the float type that the operator gives it."""
@@ -283,19 +306,25 @@ class MatrixFree:
 
     @cached_property
     def row_sums(self) -> Array:
-        return self.apply(np.ones(self.shape[1]))
+        """A e: the one product that is never refused, for it is the image of an answer."""
+        return _batched(lambda T: self.A.matmat(T), np.ones(self.shape[1]))
 
     @cached_property
     def magnitude(self) -> float:
         """A size that entries do not exceed by much: the largest entry of A times a few random signs."""
         signs = np.where(np.random.default_rng(0).random((4, self.shape[1])) < 0.5, -1.0, 1.0)
-        return float(np.max(np.abs(self.apply(signs))) / np.sqrt(self.shape[1]))
+        try:
+            images = self.apply(signs[: few(self, 0.05, 1, 4)])
+        except OutOfTime:
+            images = self.row_sums
+        return float(np.max(np.abs(images)) / np.sqrt(self.shape[1]))
 
     @cached_property
     def column_norms(self) -> Array:
         """Estimated from products with random signs: E (A' s)_j^2 = ||A_j||^2."""
-        signs = np.where(np.random.default_rng(0).random((32, self.shape[0])) < 0.5, -1.0, 1.0)
-        return np.sqrt(np.mean(self.adjoint(signs) ** 2, axis=0))
+        signs = np.where(np.random.default_rng(0).random((COLUMN_SIGNS, self.shape[0])) < 0.5, -1.0, 1.0)
+        count = few(self, COLUMN_SHARE, 2, COLUMN_SIGNS)
+        return np.sqrt(np.mean(self.adjoint(signs[:count]) ** 2, axis=0))
 
     def exact_residual(self, x: Array, b: Array) -> Array:
         return self.apply(np.asarray(x, np.float64)) - b
@@ -307,25 +336,30 @@ class MatrixFree:
 Operator = DenseMatrix | SparseMatrix | MatrixFree
 
 
-def as_operator(A: Any) -> Operator:
-    """Wrap A, converting integers to float64 and small LinearOperators to matrices."""
+def as_operator(A: Any, watch: Watch | None = None) -> Operator:
+    """Wrap A, converting integers to float64 and small LinearOperators to matrices.
+
+    Where a watch is given and there is no time for that, a LinearOperator is known by its products.
+    """
+    if isinstance(A, Operator):
+        return A
     if is_sparse(A):
         return _sparse(A)
     if is_array(A):
         return _dense(A)
     if callable(getattr(A, "matvec", None)) and hasattr(A, "shape"):
-        return _linear_operator(A)
+        return _linear_operator(A, watch)
     return _dense(np.asarray(A))
 
 
-def norm_estimate(operator: Operator, iterations: int = 30) -> float:
+def norm_estimate(operator: Operator, iterations: int = POWER_ITERATIONS) -> float:
     """||A||_2 by power iteration from a fixed start: a lower estimate, tight to a few per cent."""
     n = operator.shape[1]
     x = np.random.default_rng(0).standard_normal(n)
     x = from_numpy(x, operator.like) if isinstance(operator, DenseMatrix) else x
     xp = namespace(x)
     size = 0.0
-    for _ in range(iterations):
+    for _ in range(few(operator, POWER_SHARE, 2, iterations)):
         x = x / xp.linalg.vector_norm(x)
         image = operator.apply(x)
         size = float(xp.linalg.vector_norm(image))
@@ -417,7 +451,7 @@ def _sparse(A: Any) -> SparseMatrix:
     return SparseMatrix(compressed)
 
 
-def _linear_operator(A: Any) -> Operator:
+def _linear_operator(A: Any, watch: Watch | None) -> Operator:
     with importing():
         from scipy.sparse.linalg import aslinearoperator
 
@@ -425,14 +459,31 @@ def _linear_operator(A: Any) -> Operator:
     r, n = operator.shape
     if operator.dtype is not None:
         _refuse_complex(operator.dtype)
+    products = MatrixFree(operator, watch)
+    if watch is None:
+        _need_adjoint(operator)
+        return products if r * n > MATERIALIZE_ENTRIES else DenseMatrix(products.dense())
+    begin = watch.clock()
+    _ = products.row_sums
+    watch.known.pace = watch.clock() - begin
+    if watch.over:
+        return products
+    _need_adjoint(operator)
+    if r * n > MATERIALIZE_ENTRIES or n > WRITING_SHARE * watch.products_left:
+        return products
     try:
-        operator.rmatvec(np.zeros(r))
+        return DenseMatrix(products.dense())
+    except OutOfTime:
+        return products
+
+
+def _need_adjoint(operator: Any) -> None:
+    try:
+        operator.rmatvec(np.zeros(operator.shape[0]))
     except (NotImplementedError, TypeError, AttributeError) as error:
         raise TypeError(
             "`A` is a LinearOperator without an adjoint; give it `rmatvec` (for real A: its transpose)"
         ) from error
-    products = MatrixFree(operator)
-    return products if r * n > MATERIALIZE_ENTRIES else DenseMatrix(products.dense())
 
 
 def _real(x: Array) -> Array:
@@ -448,6 +499,28 @@ def _refuse_complex(dtype: Any) -> None:
         raise TypeError(
             f"`A` must be real; got {dtype}. Stack real and imaginary parts: [[Re, -Im], [Im, Re]]"
         )
+
+
+def few(operator: Operator, share: float, least: int, most: int) -> int:
+    """How many products an estimate may take: `most`, or a share of what the time left allows."""
+    return most if operator.watch is None else operator.watch.few(share, least, most)
+
+
+def estimate_products(operator: Operator) -> int:
+    """How many products the norm of A and, where it has no columns to look at, their norms take."""
+    columns = 0 if operator.has_columns else few(operator, COLUMN_SHARE, 2, COLUMN_SIGNS)
+    return 2 * few(operator, POWER_SHARE, 2, POWER_ITERATIONS) + columns
+
+
+def watched(operator: Operator, watch: Watch) -> Operator:
+    """The same operator with products that look at the clock; what is known of it is kept."""
+    twin = copy(operator)
+    object.__setattr__(twin, "watch", watch)
+    return twin
+
+
+def _watched(watch: Watch | None, product: Callable[[Array], Array], X: Array) -> Array:
+    return product(X) if watch is None else watch.multiply(product, X)
 
 
 def _batched(product: Any, X: Array) -> Array:

@@ -12,9 +12,10 @@ from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, t
 from dcra.messages import shown, suggest
 from dcra.model.checks import LARGEST, refuse_huge, refuse_masked
 from dcra.model.constraints import Constraints, StatedRows, as_sequence
-from dcra.model.operators import MatrixFree, Operator
+from dcra.model.operators import MatrixFree, Operator, watched
 from dcra.model.quadratic import Quadratic, as_quadratic
 from dcra.model.term import Term, vector
+from dcra.model.watch import Watch
 
 Domain = Literal["spin", "binary"]
 DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -187,6 +188,18 @@ class Problem:
             "domain": self.domain,
             "constraints": () if self.constraints is None else self.constraints.stated(),
         }
+
+    def watched(self, watch: Watch) -> Problem:
+        """The same problem; where A or Q is known by products alone, these look at the clock."""
+        slow = [isinstance(t.operator, MatrixFree) for t in self.terms]
+        coupled = self.quadratic is not None and self.quadratic.matrix_free
+        if not any(slow) and not coupled:
+            return self
+        twin = copy(self)
+        twin.terms = tuple(t.watched(watch) if s else t for t, s in zip(self.terms, slow, strict=True))
+        if self.quadratic is not None and coupled:
+            twin.quadratic = Quadratic(watched(self.quadratic.operator, watch))
+        return twin
 
     def on_host(self) -> Problem:
         """The same problem in NumPy arrays; A is shared where the memory is the same."""

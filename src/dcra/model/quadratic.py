@@ -23,6 +23,7 @@ from dcra.model.operators import (
     refuse_huge_entries,
     require_finite,
 )
+from dcra.model.watch import Watch
 
 if TYPE_CHECKING:
     from dcra.model.problem import Problem
@@ -105,12 +106,12 @@ class Quadratic:
         return 2.0 * float(np.sum(np.abs(to_numpy(rest.stored))))
 
 
-def as_quadratic(Q: Any) -> Quadratic:
+def as_quadratic(Q: Any, watch: Watch | None = None) -> Quadratic:
     """Check and symmetrise Q: x'Qx is the same for (Q + Q')/2."""
     if isinstance(Q, Quadratic):
         return Q
     try:
-        operator = as_operator(Q)
+        operator = as_operator(Q, watch)
     except (TypeError, ValueError) as error:
         if isinstance(error, TypeError) and "`A`" not in str(error):
             raise TypeError(f"`quadratic` must be a square matrix; got {shown(Q)}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
@@ -19,7 +20,9 @@ from dcra.model.operators import (
     count_stored,
     refuse_huge_entries,
     require_finite,
+    watched,
 )
+from dcra.model.watch import Watch
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,12 @@ class Term:
         size = refuse_huge_entries("A", self.operator, most_squared(entries, n))
         squares = entries * size * size + refuse_huge("b", self.b, most_squared(r, n))
         refuse_huge("weight", self.weight, max(1.0, most_squared(r, n) / max(1.0, sqrt(squares))))
+
+    def watched(self, watch: Watch) -> Term:
+        """The same term with products that look at the clock."""
+        twin = copy(self)
+        object.__setattr__(twin, "operator", watched(self.operator, watch))
+        return twin
 
     def residual(self, x: Array) -> Array:
         """A x - b in float64, for x of shape (..., n)."""

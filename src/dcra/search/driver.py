@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from math import inf, isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dcra._array import to_numpy
 from dcra.bounds.dual import rounded_up, trivial_bound
 from dcra.engines.base import News
+from dcra.model.watch import OutOfTime
 from dcra.result import Result, Status
 from dcra.search.interrupts import interrupt_all, on_interrupt
 from dcra.search.plans import Outcome, Plan, Task
@@ -35,6 +37,7 @@ SLACK = 1e-5
 """An estimated objective this much above the best, relatively, is not worth judging."""
 
 EPS = float(np.finfo(np.float64).eps)
+T = TypeVar("T")
 
 
 def run(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None = None) -> Result:
@@ -43,12 +46,14 @@ def run(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None = N
         try:
             first_answer(search)
             carry_out(search, plan, on_tick)
+        except OutOfTime:
+            pass
         except KeyboardInterrupt:  # from a callback, or where signals are not ours to handle
             interrupt_all()
-        if search.spins is None:
-            search.offer(np.ones(search.compiled.n) if search.fallback is None else search.fallback)
+        last_answer(search)
     if search.status is None:  # a plan also ends where no further task fits into the time left
-        search.status = Status.CONVERGED if search.starts_left <= 0 else Status.TIME_LIMIT
+        done = search.limits.time_limit is None or plan.complete(search)
+        search.status = Status.CONVERGED if done else Status.TIME_LIMIT
     return report(search)
 
 
@@ -77,6 +82,15 @@ def first_answer(search: Search) -> None:
     search.bound(rounded_up(problem, trivial_bound(problem)))
 
 
+def last_answer(search: Search) -> None:
+    """The first answer, where no other point was judged; e where there is no time for that either."""
+    if search.spins is None:
+        try:
+            search.offer(np.ones(search.compiled.n) if search.fallback is None else search.fallback)
+        except OutOfTime:
+            search.take_ones()
+
+
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
     """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
     timed = search.limits.time_limit is not None
@@ -88,12 +102,15 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
             bounded = True
             fun = search.fun
             return Job(lambda tick: raise_bound(search, fun, tick), search.bound)
-        task = plan.next(search)
+        try:
+            task = plan.next(search)
+        except OutOfTime:
+            return None
         if task is None:
             return None
         return Job(
-            lambda tick: carry_out_task(search, task, tick, crew.lock),
-            lambda outcome: absorb(search, plan, task, outcome),
+            lambda tick: in_time(lambda: carry_out_task(search, task, tick, crew.lock)),
+            lambda outcome: None if outcome is None else in_time(lambda: absorb(search, plan, task, outcome)),
         )
 
     def tick() -> None:
@@ -113,6 +130,14 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         search.halt()
 
 
+def in_time(work: Callable[[], T]) -> T | None:
+    """What comes of some work; None where a product came too late."""
+    try:
+        return work()
+    except OutOfTime:
+        return None
+
+
 def carry_out_task(
     search: Search, task: Task, tick: Callable[[], None], lock: AbstractContextManager[Any]
 ) -> Outcome:
@@ -121,14 +146,17 @@ def carry_out_task(
     entered = clock()
     state = task.begin(search)
     work = search.chunk or search.compiled.work_per_pass
-    while not state.done and not search.halted():
-        begin = clock()
-        state.advance(work)
-        work = paced(work, clock() - begin)
-        if news := state.take_news():
-            with lock:
-                take_in(search, news)
-        tick()
+    try:
+        while not state.done and not search.halted():
+            begin = clock()
+            state.advance(work)
+            work = paced(work, clock() - begin)
+            if news := state.take_news():
+                with lock:
+                    take_in(search, news)
+            tick()
+    except OutOfTime:
+        pass
     search.chunk = work
     return Outcome(state.candidates(), state, clock() - entered)
 
@@ -152,13 +180,17 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     clock = search.limits.clock
     limit = search.limits.time_limit
     known = fun if isfinite(fun) else -inf
-    stage = bound_stage(search.relaxation, known, inf if limit is None else BOUND_SHARE * limit)
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
     work = search.compiled.work_per_pass
+    own = search.relaxation is search.compiled
+    form = search.working if own and search.working is not None else search.relaxation
+    stage = in_time(lambda: bound_stage(form, known, inf if limit is None else BOUND_SHARE * limit))
+    if stage is None:
+        return -inf
     while not stage.done and not search.halted() and clock() < end and stage.rounds < rounds:
         begin = clock()
-        stage.advance(work)
+        in_time(partial(stage.advance, work))
         work = paced(work, clock() - begin)
         tick()
     return rounded_up(search.compiled.problem, stage.bound)
@@ -180,7 +212,9 @@ def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
 
 def report(search: Search) -> Result:
     compiled = search.compiled
-    search.settle()
+    with nullcontext() if search.watch is None else search.watch.opened():
+        search.settle()
+    tiny = search.rounding()
     assert search.spins is not None
     assert search.status is not None
     return Result(
@@ -194,7 +228,7 @@ def report(search: Search) -> Result:
         seconds=search.seconds,
         seed=search.seed,
         method=search.method,
-        tiny=search.rounding(),
+        tiny=tiny,
         feasible=search.feasible,
         violation=search.violation,
         n_constraints=compiled.problem.n_constraints,

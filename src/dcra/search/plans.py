@@ -12,7 +12,6 @@ from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 from dcra.exact.enumeration import SEGMENTS, Enumerate
-from dcra.result import Status
 from dcra.search.state import Search
 
 
@@ -28,7 +27,7 @@ class Task:
     owner: Plan | None = None  # that plan, which the outcome is for
 
     def begin(self, search: Search) -> State:
-        return self.engine.start(self.compiled or search.compiled, self.starts)
+        return self.engine.start(self.compiled or search.working or search.compiled, self.starts)
 
     def within(self, owner: Plan) -> Task:
         """The same task in the hands of a plan that has it from `owner`."""
@@ -53,6 +52,10 @@ class Plan(ABC):
     def next(self, search: Search) -> Task | None:
         """The next task; None when there is none, or none before an outcome is known."""
 
+    def complete(self, search: Search) -> bool:
+        """Whether there was nothing left to do, however much time there is."""
+        return search.finished >= search.limits.most_starts
+
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:  # noqa: B027
         """Take note of an outcome whose best point has the objective `fun`; by default there is no need."""
 
@@ -67,8 +70,9 @@ class Repeat(Plan):
         self.engine = engine
 
     def next(self, search: Search) -> Task | None:
-        count = int(min(self.engine.batch(search.compiled), search.starts_left))
-        if count <= 0 or not search.affords(self.engine.setup_work(search.compiled)):
+        compiled = search.working or search.compiled
+        count = int(min(self.engine.batch(compiled), search.starts_left))
+        if count <= 0 or not search.affords(self.engine.setup_work(compiled)):
             return None
         return Task(self.engine, next_starts(search, count))
 
@@ -77,12 +81,20 @@ class Once(Repeat):
     """An engine that would take every start to the same answer: the points given, or one start."""
 
     def next(self, search: Search) -> Task | None:
-        given = 1 if search.points is None else len(search.points)
-        return super().next(search) if search.started < given else None
+        return super().next(search) if search.started < self._all(search) else None
 
-    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        if search.finished >= (1 if search.points is None else len(search.points)):
-            search.stop(Status.CONVERGED)
+    def complete(self, search: Search) -> bool:
+        return search.finished >= self._all(search)
+
+    def _all(self, search: Search) -> float:
+        return min(1 if search.points is None else len(search.points), search.limits.most_starts)
+
+
+class Nothing(Plan):
+    """Where there was no time to make a plan."""
+
+    def next(self, search: Search) -> Task | None:
+        return None
 
 
 class Exhaust(Plan):

@@ -15,6 +15,7 @@ from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.foreign import limit_what_was_loaded
 from dcra.model.rounding import error_at
+from dcra.model.watch import OutOfTime, Watch
 from dcra.result import Progress, Status
 
 DEFAULT_STARTS = 32
@@ -68,9 +69,16 @@ class Search:
     feasible: bool = True
     violation: float = 0.0
     penalty_weights: Host | None = None  # one for each row of linear constraints
+    watch: Watch | None = None
+    working: Compiled | None = None  # the problem for tasks, whose products end when the search does
     halting: bool = False  # a plain flag: a signal handler may set it at any moment
     _told: float = -inf
     _news: bool = True  # at first: that there is no point yet
+
+    def look_at(self, watch: Watch) -> None:
+        """Let the products of tasks look whether the search is over; `watch` is that of slow operators."""
+        self.watch = watch
+        self.working = self.compiled.watched(watch.within(self.halted))
 
     @property
     def seconds(self) -> float:
@@ -116,6 +124,12 @@ class Search:
             self._record()
         return float(values[best])
 
+    def take_ones(self) -> None:
+        """Where there is no time to judge any point: e, whose value needs no further product."""
+        if self.spins is None:
+            self.fun, self.spins = float(self.compiled.problem.value_at_ones), np.ones(self.compiled.n)
+            self._record()
+
     def bound(self, value: float) -> None:
         """Take note of a lower bound."""
         if value > self.lower_bound:
@@ -150,7 +164,10 @@ class Search:
         """What rounding may have cost the best value and a bound that equals it; 0 where they are far."""
         if not self.fun - self.lower_bound <= ROUNDING_SHARE * self.scale or self.spins is None:
             return 0.0
-        return 2 * error_at(self.compiled.problem, self.compiled.exact_points(self.spins))
+        try:
+            return 2 * error_at(self.compiled.problem, self.compiled.exact_points(self.spins))
+        except OutOfTime:
+            return 0.0
 
     def tell(self) -> None:
         """Let the callback know of improvements, not too often; called by the main thread only."""
