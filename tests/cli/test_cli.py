@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -68,12 +69,12 @@ def test_json_is_one_object(capsys, file):
 def test_options_reach_the_solver(capsys, file, monkeypatch):
     given: dict[str, Any] = {}
 
-    def solve(problem: dcra.Problem, **options: Any) -> Any:
-        given.update(options, loss=problem.terms[0].loss, domain=problem.domain)
-        return original(problem, seed=0)
+    def solve(begun: float, problem: dcra.Problem, options: api.SolveOptions, progress: bool) -> Any:
+        given.update(vars(options), loss=problem.terms[0].loss, domain=problem.domain, progress=progress)
+        return original(begun, problem, api.SolveOptions(seed=0))
 
-    original = api.solve
-    monkeypatch.setattr(api, "solve", solve)
+    original = api.solve_since
+    monkeypatch.setattr(api, "solve_since", solve)
     words = "--loss huber:threshold=2 --domain binary --method sweep --time-limit 5 --starts 3 --target 1.5"
     code, _, _ = outcome(capsys, "solve", file, *words.split(), "--seed", "7", "--jobs", "2", "--quiet")
     assert code == 0
@@ -86,8 +87,30 @@ def test_options_reach_the_solver(capsys, file, monkeypatch):
         "target": 1.5,
         "seed": 7,
         "n_jobs": 2,
+        "x0": None,
+        "callback": None,
         "progress": False,
     }
+
+
+@pytest.mark.parametrize("name", ["small.npz", "clauses.cnf"])
+def test_reading_is_part_of_the_time(capsys, file, monkeypatch, name):
+    path = Path(file).with_name(name)
+    if name == "clauses.cnf":
+        path.write_text("p cnf 2 2\n1 2 0\n-1 2 0\n")
+    read, clock = dcra.io.read, time.perf_counter
+    late = 0.0
+
+    def slowly(*args: Any, **options: Any) -> dcra.Problem:
+        nonlocal late
+        late = 1000.0
+        return read(*args, **options)
+
+    monkeypatch.setattr(dcra.io, "read", slowly)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + late)
+    code, _, _ = outcome(capsys, "solve", str(path), "--output", str(path.with_suffix(".json")), "--quiet")
+    assert code == 0
+    assert json.loads(path.with_suffix(".json").read_text())["seconds"] > 1000
 
 
 @pytest.mark.parametrize("ending", ["json", "npz", "txt"])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.linalg import LinearOperator
 
 from dcra._array import Host, to_numpy
 from dcra._kernels.seed import state as random_state
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, InTurn, Starts, State
-from dcra.foreign import importing
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked
 from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
@@ -69,7 +71,7 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     >>> qap([[0, 1], [2, 0]], [[0, 3], [5, 0]], seed=0).cost
     11.0
     """
-    begun = perf_counter()
+    begun = time.perf_counter()
     F, D = _matrices(flow, distance)
     if method != "auto":
         return _by_penalties(F, D, method, options, begun)
@@ -133,10 +135,6 @@ def exact_penalty(F: Host, D: Host) -> float:
 
 def _build_quadratic(F: Host, D: Host, w: float) -> Any:
     """Q of the assignment: kron(F, D) and the penalties, as a matrix or by products."""
-    with importing():
-        from scipy import sparse
-        from scipy.sparse.linalg import LinearOperator
-
     n = len(F)
     if np.count_nonzero(F) * np.count_nonzero(D) <= MOST_ENTRIES:
         eye, ones = sparse.identity(n), np.ones((n, n))
@@ -159,9 +157,6 @@ def _build_quadratic(F: Host, D: Host, w: float) -> Any:
 
 def repaired(X: Host) -> Host:
     """The permutation that agrees most with an (n, n) matrix."""
-    with importing():
-        from scipy.optimize import linear_sum_assignment
-
     _, p = linear_sum_assignment(-X)
     return np.asarray(p)
 
@@ -178,12 +173,16 @@ def _by_penalties(
     weight = max(most * GROWTH**-PENALTIES, 1e-12)
 
     def share(rounds_left: int) -> float | None:
-        return None if limit is None else max((limit - (perf_counter() - begun)) / rounds_left, LEAST_SECONDS)
+        return (
+            None
+            if limit is None
+            else max((limit - (time.perf_counter() - begun)) / rounds_left, LEAST_SECONDS)
+        )
 
     with on_interrupt() as interrupted:
         for rounds_left in range(PENALTIES + 3, 2, -1):
             asked = SolveOptions(method, share(rounds_left), **options)
-            penalised = solve_since(perf_counter(), qap_problem(F, D, weight), asked, progress)
+            penalised = solve_since(time.perf_counter(), qap_problem(F, D, weight), asked, progress)
             X = to_numpy(penalised.x).reshape(F.shape)
             permuted = bool(np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1))
             stopped = bool(interrupted) or penalised.status is Status.CALLBACK
@@ -194,9 +193,9 @@ def _by_penalties(
         keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
         swaps = SolveOptions(SwapTabu(), share(1), 1 if limit is None else None, x0=start.ravel(), **keep)
         swaps = replace(swaps, callback=lambda row: True) if stopped else swaps
-        result = solve_since(perf_counter(), AssignmentProblem(F, D), swaps, progress)
+        result = solve_since(time.perf_counter(), AssignmentProblem(F, D), swaps, progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
-    name, seconds = f"{penalised.method}, {result.method}", perf_counter() - begun
+    name, seconds = f"{penalised.method}, {result.method}", time.perf_counter() - begun
     return Assignment(p, assignment_cost(F, D, p), replace(result, method=name, seconds=seconds))
 
 

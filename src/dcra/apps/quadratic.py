@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from dcra._array import Host, to_numpy
-from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.problem import Problem
 from dcra.result import Result
@@ -90,9 +90,6 @@ def ising(h: Any, J: Any, *, constant: float = 0.0, **options: Any) -> Result:
 
 def cut_problem(n: int, row: Host, col: Host, weight: Host) -> Problem:
     """Max-Cut as a problem over spins: F = sum over edges of w (s_i s_j - 1)/2, minus the cut."""
-    with importing():
-        from scipy import sparse
-
     quarter = 0.25 * np.asarray(weight, np.float64)
     where = (np.concatenate([row, col]), np.concatenate([col, row]))
     Q = sparse.coo_array((np.concatenate([quarter, quarter]), where), shape=(n, n)).tocsc()
@@ -101,9 +98,6 @@ def cut_problem(n: int, row: Host, col: Host, weight: Host) -> Problem:
 
 def edges_of_cut(problem: Problem) -> tuple[Host, Host, Host] | None:
     """The weighted edges of a problem that is a Max-Cut problem; None where it is not."""
-    with importing():
-        from scipy import sparse
-
     quadratic = problem.quadratic
     if quadratic is None or problem.terms or problem.domain != "spin" or quadratic.matrix_free:
         return None
@@ -138,9 +132,6 @@ def _networkx_edges(graph: Any) -> tuple[list[Any], Host, Host, Host]:
 
 
 def _matrix_edges(graph: Any) -> tuple[list[Any], Host, Host, Host]:
-    with importing():
-        from scipy import sparse
-
     A = sparse.coo_array(graph)
     n = A.shape[0]
     if A.shape != (n, n):
@@ -190,9 +181,6 @@ def _from_dict(Q: Any, least: int = 0) -> Any:
     """A matrix from {(i, j): value}, each key counting once; anything else as it is."""
     if not isinstance(Q, dict):
         return Q
-    with importing():
-        from scipy import sparse
-
     if not Q and not least:
         raise ValueError("`Q` must hold at least one entry; got an empty dict")
     n = max(least, 1 + max((max(pair) for pair in Q), default=-1))

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from dcra.result import Result
 
 
-def solve_clauses(file: str, problem: ClauseProblem, options: dict[str, Any]) -> Result:
-    """Solve, saying o lines as the cost falls, then the s and v lines."""
+def solve_clauses(file: str, problem: ClauseProblem, options: dict[str, Any], begun: float) -> Result:
+    """Solve, saying o lines as the cost falls, then the s and v lines; seconds count from `begun`."""
     from dcra import api
     from dcra.apps.maxsat import Reporter, final_lines
     from dcra.apps.maxsat.solve import judged
@@ -21,7 +21,8 @@ def solve_clauses(file: str, problem: ClauseProblem, options: dict[str, Any]) ->
     soft = clauses.m - int(clauses.hard.sum())
     click.echo(f"c {file}: {clauses.n} variables, {soft} soft and {clauses.m - soft} hard clauses")
     reporter = Reporter(clauses, click.echo)
-    result = api.solve(problem, callback=reporter, **options)
+    progress = options.pop("progress")
+    result = api.solve_since(begun, problem, api.SolveOptions(callback=reporter, **options), progress)
     answer = judged(problem, result)
     if answer.feasible:
         reporter.tell(answer.cost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ SHORT = 64
 @click.option("--max-bytes", type=int, help="Most that FILE may expand to; 2 GiB, less where it is packed.")
 @click.option("--max-size", type=int, help="Most variables that FILE may declare without mentioning them.")
 @click.option("--method", default="auto", show_default=True, help="How to solve it.")
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop after this time.")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop after this time, reading included.")
 @click.option("--starts", type=int, help="Initial points; 32 if there is no time limit either.")
 @click.option("--target", type=float, help="Stop at this objective.")
 @click.option("--seed", type=int, help="Same seed, same answer; drawn if not given.")
@@ -72,6 +73,7 @@ def solve(
     Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130. It is 1 where
     no point that satisfies the constraints was found.
     """
+    begun = time.perf_counter()
     from dcra import api, io
     from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
     from dcra.io.limits import limited
@@ -92,9 +94,10 @@ def solve(
         if isinstance(problem, ClauseProblem) and not as_json:
             from dcra.cli.maxsat import solve_clauses
 
-            result = solve_clauses(file, problem, options)
+            result = solve_clauses(file, problem, options, begun)
         else:
-            result = api.solve(problem, **options)
+            progress = options.pop("progress")
+            result = api.solve_since(begun, problem, api.SolveOptions(**options), progress)
             click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result, kind))
     with bad_input():
         save_output(output, result)

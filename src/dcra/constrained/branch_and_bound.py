@@ -39,7 +39,7 @@ class Branching:
         self.point: Host | None = None
         self.bound = -inf
         self.over = threading.Event()
-        threading.Thread(target=self._run, daemon=True).start()
+        threading.Thread(target=self._run).start()  # no daemon: HiGHS must not outlive the interpreter
 
     def _run(self) -> None:
         try:

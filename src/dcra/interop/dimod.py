@@ -15,10 +15,10 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from dcra._array import Host, to_numpy
 from dcra.api import solve
-from dcra.foreign import importing
 from dcra.model.problem import Problem
 from dcra.result import Result
 from dcra.search.checks import check_seconds
@@ -39,9 +39,6 @@ DOMAIN = {dimod.SPIN: "spin", dimod.BINARY: "binary"}
 
 def problem_of(bqm: Any, variables: list[Any] | None = None) -> Problem:
     """The problem of a binary quadratic model; variables in the model's order, or the one given."""
-    with importing():
-        from scipy import sparse
-
     order = list(bqm.variables) if variables is None else variables
     h, (row, col, value), offset = bqm.to_numpy_vectors(variable_order=order)
     n = len(order)
@@ -52,9 +49,6 @@ def problem_of(bqm: Any, variables: list[Any] | None = None) -> Problem:
 
 def bqm_of(problem: Problem) -> Any:
     """The binary quadratic model of a problem without losses, over variables 0, 1, ..."""
-    with importing():
-        from scipy import sparse
-
     quadratic = problem.quadratic
     if problem.terms or (quadratic is not None and quadratic.matrix_free):
         raise ValueError("a binary quadratic model holds x'Qx + c'x + constant alone; the problem has more")

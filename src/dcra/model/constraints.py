@@ -54,11 +54,15 @@ def exactly(k: int, index: Any = None) -> Cardinality:
     >>> dcra.minimize(np.eye(3), [3.0, 2.0, 1.0], domain="binary", constraints=dcra.exactly(2)).x
     array([1., 1., 0.])
     """
+    with importing():  # before the clock of a solve starts
+        import scipy.sparse  # noqa: F401
     return Cardinality(k, index)
 
 
 def at_most(k: int, index: Any = None) -> Cardinality:
     """The constraint that at most `k` variables are up; parameters as in `exactly`."""
+    with importing():
+        import scipy.sparse  # noqa: F401
     return Cardinality(k, index, exact=False)
 
 

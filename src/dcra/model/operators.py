@@ -295,7 +295,11 @@ class MatrixFree:
 
     def symmetric(self) -> MatrixFree:
         """(A + A')/2."""
-        return MatrixFree(0.5 * (self.A + self.A.T), self.watch)
+        twin = MatrixFree(0.5 * (self.A + self.A.T), self.watch)
+        if "row_sums" in self.__dict__:
+            other = _batched(lambda T: self.A.rmatmat(T), np.ones(self.shape[0]))
+            twin.__dict__["row_sums"] = 0.5 * (self.row_sums + other)
+        return twin
 
     def scaled(self, factor: float) -> MatrixFree:
         return MatrixFree(factor * self.A, self.watch)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Host, to_numpy
-from dcra.api import solve
+from dcra._array import Host, from_numpy, to_numpy
+from dcra.api import solve, watch_for, watched_operator
 from dcra.apps.compressed_sensing.errors import choose_lam, choose_loss, gross_errors, rounding_of, spread_of
 from dcra.apps.compressed_sensing.lockstep import pass_messages_together
 from dcra.apps.compressed_sensing.messages import MessagePassing
@@ -36,6 +36,9 @@ EXPLAINED = 0.1
 
 WRONG = 0.01
 """Share of bits: what they would leave if wrong is too much to be taken for noise at once."""
+
+LEAST_SECONDS = 1e-3
+"""Of a solve that comes when the time is over."""
 
 FITS = 2
 """Rounds of choosing the loss from residuals and searching with it."""
@@ -94,14 +97,17 @@ def recover(
     (True, True)
     """
     begun = time.perf_counter()
+    A = watched_operator(A, watch_for(begun, time_limit))
     asked = check(A, y, sparsity, lam, noise, loss, time_limit, starts)
     chosen = secrets.randbits(32) if seed is None else seed
     session = RecoveryCall(asked, begun, chosen, n_jobs)
     with on_interrupt(session.interrupted.set):
         if np.ndim(y) == 1:
-            return session.recover(asked.rows[0], None)
+            one = session.recover(asked.rows[0], None)
+            return replace(one, seconds=time.perf_counter() - begun)
         known = pass_messages_together(asked, session.over) if len(asked.rows) > 1 else [None]
-        each = tuple(session.recover(row, x) for row, x in zip(asked.rows, known, strict=True))
+        every = enumerate(zip(asked.rows, known, strict=True))
+        each = tuple(session.recover(row, x, len(known) - i) for i, (row, x) in every)
     return Recoveries(each, time.perf_counter() - begun)
 
 
@@ -120,22 +126,25 @@ class RecoveryCall:
         limit = inf if self.asked.time_limit is None else self.asked.time_limit
         return self.interrupted.is_set() or time.perf_counter() - self.begun >= share * limit
 
-    def recover(self, y: Host, known: Host | None) -> Recovery:
-        """One signal; `known` is a point that is believed to match."""
+    def recover(self, y: Host, known: Host | None, left: int = 1) -> Recovery:
+        """The next of `left` signals that share the time; `known` is a point that is believed to match."""
         entered = time.perf_counter()
-        attempt = Attempt(self, y)
-        if known is None or not attempt.matches(known):
-            attempt.search()
-        else:
+        limit = inf if self.asked.time_limit is None else self.asked.time_limit
+        attempt = Attempt(self, y, entered + (self.begun + limit - entered) / left)
+        if known is not None and attempt.matches(known):
             attempt.x, attempt.stages = known, [MessagePassing.name]
+        elif left < len(self.asked.rows) and self.over():
+            attempt.give_up()
+        else:
+            attempt.search()
         return replace(attempt.report(), seconds=time.perf_counter() - entered)
 
 
 class Attempt:
     """The search for one signal, stage by stage, until one of them matches."""
 
-    def __init__(self, session: RecoveryCall, y: Host) -> None:
-        self.session, self.asked, self.y = session, session.asked, y
+    def __init__(self, session: RecoveryCall, y: Host, end: float = inf) -> None:
+        self.session, self.asked, self.y, self.end = session, session.asked, y, end
         self.exact = Problem([Term(L1(), self.asked.A, y)], domain="binary")
         self.operator = self.exact.terms[0].operator
         self.tolerance = rounding_of(y, self.operator)
@@ -155,17 +164,23 @@ class Attempt:
         if self.asked.noise:
             self._fit(self._run(self.exact, MessagePassing(self._mean, self.asked.noise**2), 1))
             return
-        if self._exactly(MessagePassing(self._mean), 1):
+        if self._exactly(MessagePassing(self._mean), 1) or self._over:
             return
         learned = None if self.asked.noise == 0 else self._with_learned_noise()
         if learned is not None and self._explains(learned):
             self._fit(learned)
             return
-        if self._exactly(MessagePassing(self._mean), self.asked.starts or STARTS):
+        if self._over or self._exactly(MessagePassing(self._mean), self.asked.starts or STARTS):
             return
         found = self._search(self.exact)
         if learned is not None and not self.matches(found):
             self._fit(found if gross_errors(self.residual(found), self.residual(learned)) else learned)
+
+    def give_up(self) -> None:
+        """Signs of A'(y - Ae/2), where the time is over before a search could begin."""
+        middle = self.y - 0.5 * np.asarray(to_numpy(self.operator.row_sums))
+        x = np.asarray(to_numpy(self.operator.adjoint(from_numpy(middle, self.operator.like))))
+        self.x, self.stages = np.where(x > 0, 1.0, 0.0), ["signs"]
 
     def matches(self, x: Host) -> bool:
         return self._rows_matched(x) == self.y.size
@@ -212,8 +227,7 @@ class Attempt:
             return Status.OPTIMAL if self.lam == 0 else Status.TARGET
         if self.session.interrupted.is_set():
             return Status.INTERRUPTED
-        assert self.result is not None
-        return self.result.status
+        return Status.TIME_LIMIT if self.result is None else self.result.status
 
     @property
     def _mean(self) -> float | None:
@@ -221,8 +235,13 @@ class Attempt:
 
     @property
     def _seconds_left(self) -> float | None:
-        limit = 0.0 if self.session.interrupted.is_set() else self.asked.time_limit
-        return None if limit is None else max(limit - (time.perf_counter() - self.session.begun), 1e-3)
+        end = 0.0 if self.session.interrupted.is_set() else self.end
+        return None if end == inf else max(end - time.perf_counter(), LEAST_SECONDS)
+
+    @property
+    def _over(self) -> bool:
+        """Whether no further stage is to begin."""
+        return self._seconds_left == LEAST_SECONDS
 
     def _objective(self) -> Problem:
         linear = None if self.lam == 0 else np.full(self.exact.n, self.lam)
@@ -231,8 +250,8 @@ class Attempt:
     def _exactly(self, engine: MessagePassing, starts: int) -> bool:
         """Whether message passing, or flips of single bits where it ended, match the measurements."""
         x = self._run(self.exact, engine, starts)
-        if self.matches(x):
-            return True
+        if self.matches(x) or self._over:
+            return self.matches(x)
         return self.operator.has_columns and self.matches(self._run(self.exact, "flip", 1, x))
 
     def _with_learned_noise(self) -> Host:
@@ -254,7 +273,7 @@ class Attempt:
         before = None
         for _ in range(FITS):
             self._choose(x)
-            if (self.loss, self.sigma) == before or self.matches(x):
+            if (self.loss, self.sigma) == before or self.matches(x) or self._over:
                 return
             before = self.loss, self.sigma
             x = self._search(self._objective(), x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from dcra._array import Host, is_array, to_numpy
 from dcra.losses import L1, Loss, as_loss
-from dcra.model.operators import DenseMatrix, Operator, as_operator
+from dcra.model.operators import DenseMatrix, MatrixFree, Operator, as_operator
 
 
 class Asked(NamedTuple):
@@ -78,7 +79,7 @@ def _kept(operator: Operator) -> Any:
     """A in a form that need not be converted again for every right-hand side."""
     if isinstance(operator, DenseMatrix):
         return np.asarray(to_numpy(operator.A))
-    return operator.A
+    return replace(operator, watch=None) if isinstance(operator, MatrixFree) else operator.A
 
 
 def _number(name: str, value: Any, need: str, allowed: Any) -> None:

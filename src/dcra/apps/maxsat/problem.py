@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dcra._array import Array
 from dcra.apps.maxsat.clauses import Clauses
-from dcra.foreign import importing
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 
@@ -88,9 +88,6 @@ class QuadraticForm(NamedTuple):
 
 def _hinge(clauses: Clauses, rows: NDArray[np.bool_], weight: Host) -> Term:
     """sum of w max(0, 1 - t) over some of the clauses, as w max(0, Ax - b) with A = -signs."""
-    with importing():
-        from scipy import sparse
-
     lengths = clauses.lengths
     inside = np.repeat(rows, lengths)
     literals = clauses.literals[inside]
@@ -123,9 +120,6 @@ def quadratic_form(clauses: Clauses, weight: Host | None = None) -> QuadraticFor
     >>> h.tolist(), J.toarray().tolist(), constant
     ([-0.75, 0.25], [[0.0, -0.25], [0.0, 0.0]], 0.75)
     """
-    with importing():
-        from scipy import sparse
-
     lengths = clauses.lengths
     if np.any(lengths > 2):
         longest = int(lengths.max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcra._array import to_numpy
+from dcra.api import SolveOptions, solve_since
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import ClauseProblem
 from dcra.result import Result, Status
@@ -81,10 +83,10 @@ def solve(
     >>> answer.cost, answer.feasible, answer.optimal
     (1, True, True)
     """
+    begun = time.perf_counter()
     problem = as_problem(clauses, weights, hard)
-    from dcra import api
-
-    return judged(problem, api.solve(problem, **options))
+    progress = options.pop("progress", False)
+    return judged(problem, solve_since(begun, problem, SolveOptions(**options), progress))
 
 
 def as_problem(clauses: Any, weights: Any = None, hard: Any = ()) -> ClauseProblem:
