@@ -16,8 +16,11 @@ from dcra import costs
 from dcra._kernels import batch as batch_loop
 from dcra._kernels import library
 from dcra.apps import compressed_sensing
+from dcra.auto.annealing import Annealing
+from dcra.compiled.form import compile_problem
 from dcra.model import operators
 from dcra.model.watch import OutOfTime, Watch
+from dcra.search.state import Limits, Search
 
 LOOK = 0.002
 """Seconds of a look at the clock: what work between two of them is meant to take."""
@@ -255,3 +258,11 @@ def test_a_watch_multiplies_as_many_rows_as_take_little_time():
     assert watch.few(0.5, 2, 32) == 32
     clock.now = 199.99
     assert 2 <= watch.few(0.5, 2, 32) <= 4
+
+
+@pytest.mark.parametrize(("passes_per_second", "expected"), [(30, 9), (2, 1), (1e6, 100)])
+def test_a_first_run_is_as_short_as_the_time_is(passes_per_second, expected):
+    compiled = compile_problem(dcra.Problem(quadratic=RNG.standard_normal((60, 60))))
+    search = Search(compiled, Limits(time_limit=1.0, clock=lambda: 0.0), seed=0, begun=0.0)
+    search.rate = passes_per_second * compiled.work_per_pass
+    assert Annealing(compiled).next(search).engine.passes == expected

@@ -39,6 +39,9 @@ SHARE = 1 / 6
 FITTING = 0.9
 """Share of the time left that the last run is given: one that does not come to its end is worth nothing."""
 
+PASS_WORK = 3
+"""Work of a pass in passes over all entries, as a guess before any run was timed."""
+
 ELITE = 12
 """Answers of runs from random points that others are crossed with; those from the best are too alike."""
 
@@ -112,11 +115,13 @@ class Annealing(Plan):
         if limit is None:
             return PASSES_PER_START
         passes = self.passes
-        pace = self.pace.get(gentle) or self.pace.get(not gentle)
-        if pace:
-            share = SHARE * limit * search.limits.n_jobs
-            passes = min(passes, min(share, FITTING * search.seconds_left) / pace)
         self.passes *= GROWTH
+        fitting = FITTING * max(search.seconds_left, 0.0)
+        pace = self.pace.get(gentle) or self.pace.get(not gentle)
+        if pace is None:  # nothing has run yet: what fits, however short, so that it comes to its end
+            guess = PASS_WORK * self.compiled.work_per_pass / search.rate
+            return int(np.clip(fitting / guess, 1, passes))
+        passes = min(passes, min(SHARE * limit * search.limits.n_jobs, fitting) / pace)
         most = max(ENOUGH, SQUARE_SHARE * self.compiled.n**2)
         return int(np.clip(passes, LEAST_PASSES, most))
 

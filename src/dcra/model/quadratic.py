@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcra._array import Array, Host, namespace, to_numpy
+from dcra._array import Array, Host, is_numpy, namespace, to_numpy
 from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.checks import LARGEST
@@ -89,7 +89,10 @@ class Quadratic:
             parts = (rest.data[keep], (row[keep], col[keep]))
             return SparseMatrix(sparse.csc_array(sparse.coo_array(parts, shape=rest.shape)))
         xp = namespace(operator.A)
-        A = xp.astype(operator.A, xp.float64)
+        A = xp.astype(operator.A, xp.float64, copy=True)
+        if is_numpy(A):
+            np.fill_diagonal(A, 0.0)
+            return DenseMatrix(A)
         return DenseMatrix(A - _spread(self.diagonal, A))
 
     def coefficients(self) -> Host | None:
