@@ -35,7 +35,7 @@ _MESSAGES = {
     Status.TIME_LIMIT: "the time limit was reached; this is the best point so far",
     Status.CALLBACK: "the callback asked to stop; this is the best point so far",
     Status.INTERRUPTED: "interrupted; this is the best point so far",
-    Status.INFEASIBLE: "no point satisfies the constraints; this one violates them least",
+    Status.INFEASIBLE: "no point satisfies the constraints",
 }
 
 
@@ -70,8 +70,8 @@ class Result:
     seed : int
         Gives the same answer again; drawn when none was given.
     feasible, violation : bool, float
-        Whether x satisfies the constraints, and by how much the worst one is violated; of clauses, whether
-        all hard ones are true, and how many are not.
+        Whether x satisfies the constraints, and by how much the worst row is off, be it within the slack that
+        docs/constraints.md states; of clauses, whether all hard ones are true, and how many are not.
     n_constraints, constraint_kind : int, str
         How many constraints the problem has, and of which kind: "linear", or "clause" for hard clauses.
     penalty_weights : (q,) array, optional

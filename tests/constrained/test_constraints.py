@@ -306,3 +306,63 @@ def test_repair_keeps_its_books(domain, rng):
         flipped[0] = sum(VALUES[domain]) - flipped[0]
         now, then = (problem.constraints.excess(x) @ tables.scale for x in (violation.x, flipped))
         assert violation.change[0] == pytest.approx(then - now, abs=1e-12)
+
+
+@domains
+@pytest.mark.parametrize("big", [1e10, 1e15])
+def test_rows_of_whole_numbers_are_checked_exactly(domain, big):
+    """A large coefficient does not forgive the others: nine ones need the switch that allows them."""
+    G = np.append(np.ones(9), -big)[None]
+    constraints = Constraints(LinearConstraint(G, -inf, 0), 10, VALUES[domain])
+    X = all_points(10, domain)
+    true = [sum(int(g) * int(v) for g, v in zip(G[0], x, strict=True)) for x in X]
+    np.testing.assert_array_equal(constraints.violation(X) == 0, np.array(true) <= 0)
+    problem = dcra.Problem(
+        linear=np.append(-np.ones(9), 50.0), domain=domain, constraints=LinearConstraint(G, -inf, 0)
+    )
+    result = dcra.solve(problem, seed=0)
+    assert result.feasible
+    assert float((G @ result.x)[0]) <= 0
+
+
+@pytest.mark.parametrize("scale", [1e-12, 0.1, 1e6 / 3])
+@pytest.mark.parametrize("big", [1.0, 1e8, 1e14])
+def test_other_rows_have_a_slack_in_their_own_units(scale, big):
+    """Never as much as the smallest coefficient; what is off is reported all the same."""
+    G = scale * np.array([[1.1, 1.3, 1.7, big]])
+    x = np.array([1.0, 0.0, 1.0, 1.0])
+    value = float((G @ x)[0])
+    constraints = Constraints(LinearConstraint(G, value, value), 4, VALUES["binary"])
+    assert constraints.violation(x) == 0
+    assert constraints.violation(np.array([0.0, 0.0, 1.0, 1.0])) > 0
+    off = 1e-10 * scale
+    loose = Constraints(LinearConstraint(G, -inf, value - off), 4, VALUES["binary"])
+    assert loose.violation(x) == 0
+    assert big > 1 or loose.furthest(x) == pytest.approx(off, rel=1e-3)
+
+
+def test_what_is_within_the_slack_is_reported():
+    row = LinearConstraint([[0.1, 0.1, 0.1]], 0.3 + 1e-11, inf)
+    result = dcra.solve(dcra.Problem(linear=np.ones(3), domain="binary", constraints=row), seed=0)
+    assert result.feasible
+    assert result.violation == pytest.approx(1e-11, rel=1e-3)
+
+
+def test_a_narrow_interval_of_whole_numbers_is_no_equation():
+    rng = np.random.default_rng(100)
+    G = rng.integers(1, 10**9, (1, 24)).astype(float)
+    x = rng.integers(0, 2, 24).astype(float)
+    rows = LinearConstraint(G, G @ x - 2, G @ x)
+    problem = dcra.Problem(linear=rng.standard_normal(24), domain="binary", constraints=rows)
+    assert problem.violation(x) == 0
+    assert not problem.constraints.equalities.any()
+    assert dcra.solve(problem, seed=0, starts=2).status != "infeasible"
+
+
+def test_penalties_keep_the_numbers_of_their_rows():
+    """2^24 + 1 is no float32; the bound of the penalised problem must hold for the rows as they are."""
+    G = np.array([[2.0**24 + 1, 2.0**24 + 1]])
+    rows = LinearConstraint(G, 2.0**24 + 1, 2.0**24 + 1)
+    A = np.eye(2, dtype=np.float32)
+    problem = dcra.Problem([dcra.Term("l1", A, np.zeros(2))], domain="binary", constraints=rows)
+    assert penalised(problem, np.ones(1)).objective([1, 0]) == problem.objective([1, 0]) == 1

@@ -157,7 +157,7 @@ def test_an_equality_of_whole_numbers_needs_a_common_divisor(domain, base, step,
 
 
 def test_an_equality_that_is_a_narrow_interval_is_judged_by_all_of_it():
-    constraints = rows([[2, 4]], 2 - 1.5e-8, 2)
+    constraints = rows([[2, 4]], 2 - 3e-9, 2)
     assert constraints.equalities.all()
     assert feasible(constraints)
     refuse_contradictions(constraints)

@@ -279,3 +279,15 @@ def test_the_lift_follows_fields_larger_than_its_curvature(first):
     while not state.done:
         state.advance(10**6)
     assert problem.objective(compiled.decode(state.candidates())).max() <= 0
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("lower", [1.0, 0.0])
+def test_a_float32_matrix_is_symmetrised_as_it_is_stored(store, lower):
+    """2^24 + 1 is no float32: half of it must not be rounded to one."""
+    Q = np.array([[0, 2.0**24], [lower, 0]], np.float32)
+    problem = Problem(quadratic=store(-Q))
+    result = dcra.solve(problem, seed=0)
+    assert result.fun == problem.objective([1, 1]) == result.lower_bound == -(2.0**24) - lower
+    assert result.x.dtype == np.float32
+    assert problem.to_spin().like.dtype == np.float32

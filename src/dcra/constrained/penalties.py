@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dcra._array import Host, from_numpy, is_numpy
+from dcra._array import Host, from_numpy, is_numpy, namespace, to_numpy
 from dcra.compiled.form import Compiled, compile_problem
 from dcra.compiled.units import natural_units
 from dcra.foreign import importing
@@ -48,6 +48,14 @@ class Penalised(Compiled):
         assert self.original is not None
         assert self.original.problem.constraints is not None
         return self.original.problem.constraints
+
+    @property
+    def forgiven(self) -> float:
+        """What the penalties may charge at points that count as feasible: slack, and rounding."""
+        assert self.weights is not None
+        rows = self.constraints
+        apart = np.where(rows.equalities, 0.5 * (rows.high - rows.low), 0.0)
+        return float(np.sum(self.weights * (rows.slack + rows.rounding + apart)))
 
     @property
     def firm(self) -> Penalised:
@@ -126,5 +134,9 @@ def first_weights(compiled: Compiled) -> Host:
 
 
 def _matrix(G: Any, like: Any) -> Any:
-    """G in the array library and float type of the other terms."""
-    return G.astype(like.dtype) if is_numpy(like) else from_numpy(G.toarray(), like)
+    """G in the array library of the other terms, and in their float type where that holds its numbers."""
+    short = to_numpy(like).dtype
+    held = np.array_equal(G.data.astype(short).astype(np.float64), G.data)
+    if is_numpy(like):
+        return G.astype(short if held else np.float64)
+    return from_numpy(G.toarray(), like, like.dtype if held else namespace(like).float64)

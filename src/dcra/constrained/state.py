@@ -62,6 +62,6 @@ class ConstrainedSearch(Search):
             self.offer(self.compiled.encode(repair.best))
         if self.spins is None:
             self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest
-            x = self.compiled.in_domain(self.spins)
-            self.feasible, self.violation = False, float(self.constraints.violation(x))
+            self.feasible = not self.constraints.violation(self.compiled.in_domain(self.spins)).any()
+        self.violation = self.constraints.furthest(self.compiled.in_domain(self.spins))
         self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))

@@ -42,11 +42,10 @@ class Equations(NamedTuple):
 def equations_of(problem: Problem) -> Equations | None:
     """The equations of a problem, from its constraints or else from its losses; None where it has none."""
     if problem.constraints is not None:
-        rows = np.flatnonzero(problem.constraints.equalities)
+        rows = np.flatnonzero(problem.constraints.equalities & problem.constraints.whole)
         if not 0 < rows.size <= MAX_ROWS:
             return None
-        G = problem.constraints.G[rows].toarray()
-        b = 0.5 * (problem.constraints.low[rows] + problem.constraints.high[rows])
+        G, b = problem.constraints.G[rows].toarray(), problem.constraints.low[rows]
         return _whole_equations(G, b, problem.domain, required=True)
     if not _sought_at_zero(problem):
         return None

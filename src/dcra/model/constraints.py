@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
+from math import fsum, inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,14 @@ from dcra.messages import shown
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked, require_indices
 
 TOLERANCE = 1e-9
-"""A row is violated when it is off by more than this share of the numbers in it."""
+"""By how much a row may be off, in units of its smallest coefficient, where it is not of whole numbers."""
+
+MOST_SLACK = 0.25
+"""The same where rounding may cost more than that: never as much as a flip of any variable changes."""
+
+EPS = float(np.finfo(np.float64).eps)
+EXACT = 2.0**53
+"""Sums of whole numbers below this are exact."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +114,33 @@ class Constraints:
         self.low = np.concatenate([block[1] for block in blocks])
         self.high = np.concatenate([block[2] for block in blocks])
         self.names = [name for block in blocks for name in block[3]]
-        ends = np.where(np.isfinite(self.low), abs(self.low), 0.0)
-        ends = np.maximum(ends, np.where(np.isfinite(self.high), abs(self.high), 0.0))
         reach = abs(self.G).sum(axis=1) * max(map(abs, values))
-        self.slack = TOLERANCE * (reach + np.minimum(ends, reach))  # an end out of reach never binds
+        self.whole = (reach < EXACT) & self._whole_rows()
+        self.rounding = np.where(self.whole, 0.0, (np.diff(self.G.indptr) + 2) * EPS * reach)
+        unit = self._smallest()
+        slack = np.minimum(TOLERANCE * unit + self.rounding, MOST_SLACK * unit)
+        self.slack = np.where(self.whole, 0.0, slack)
 
     def __len__(self) -> int:
         return int(self.low.size)
 
     def __repr__(self) -> str:
         return f"Constraints({len(self)} rows on {self.n} variables)"
+
+    def _whole_rows(self) -> Host:
+        """Which rows have whole coefficients and whole ends, or none: what they sum up to is exact."""
+        broken = np.zeros(len(self), bool)
+        row = np.repeat(np.arange(len(self)), np.diff(self.G.indptr))
+        broken[row[np.rint(self.G.data) != self.G.data]] = True
+        ends = [np.isinf(end) | (np.rint(end) == end) for end in (self.low, self.high)]
+        return np.asarray(~broken & ends[0] & ends[1])
+
+    def _smallest(self) -> Host:
+        """The smallest coefficient of each row, without its sign: the unit that it is measured in."""
+        found = np.full(len(self), inf)
+        row = np.repeat(np.arange(len(self)), np.diff(self.G.indptr))
+        np.minimum.at(found, row, np.abs(self.G.data))
+        return np.where(np.isfinite(found), found, 0.0)
 
     def stated(self) -> StatedRows:
         """The constraints as a user could state them."""
@@ -127,24 +151,47 @@ class Constraints:
         return np.asarray((self.G @ np.atleast_2d(x).T).T).reshape(*x.shape[:-1], len(self))
 
     def excess(self, x: Host) -> Host:
-        """By how much each row is violated; 0 where that is rounding."""
-        return self.excess_of(self.activity(x))
+        """By how much each row is violated; 0 where that is within its slack."""
+        off = self.off(x)
+        return np.where(off > self.slack, off, 0.0)
 
-    def excess_of(self, activity: Host) -> Host:
-        return self.excess_of_rows(activity, slice(None))
+    def off(self, x: Host) -> Host:
+        """By how much each row is off, slack or not; where rounding could decide, as if there were none."""
+        activity = self.activity(x)
+        off = self._off(activity, slice(None))
+        doubtful = (np.abs(off - self.slack) <= self.rounding) & ~self.whole
+        for at in np.argwhere(doubtful):
+            *point, i = (int(index) for index in at)
+            off[tuple(at)] = self._exactly_off(x[tuple(point)], i)
+        return off
+
+    def _off(self, activity: Host, rows: Any) -> Host:
+        return np.asarray(np.maximum(np.maximum(self.low[rows] - activity, activity - self.high[rows]), 0.0))
+
+    def _exactly_off(self, x: Host, i: int) -> float:
+        """The same of row i at one point, from sums that are rounded once."""
+        lo, hi = self.G.indptr[i : i + 2]
+        products = (self.G.data[lo:hi] * x[self.G.indices[lo:hi]]).tolist()
+        sides = ((-1.0, self.low[i]), (1.0, self.high[i]))
+        lacks = [sign * fsum([*products, -float(end)]) for sign, end in sides if isfinite(end)]
+        return max(0.0, *lacks) if lacks else 0.0
 
     def excess_of_rows(self, activity: Host, rows: Any) -> Host:
         """The violation of some rows, repeated if need be, at given activities."""
-        off = np.maximum(np.maximum(self.low[rows] - activity, activity - self.high[rows]), 0.0)
+        off = self._off(activity, rows)
         return np.where(off > self.slack[rows], off, 0.0)
 
     def violation(self, x: Host) -> Host:
-        """The largest violation at each point: (k,) for points (k, n)."""
+        """The largest violation at each point, 0 within the slack: (k,) for points (k, n)."""
         return np.asarray(np.max(self.excess(x), axis=-1, initial=0.0))
+
+    def furthest(self, x: Host) -> float:
+        """By how much the worst row is off at x (n,), slack or not."""
+        return float(np.max(self.off(x), initial=0.0))
 
     @cached_property
     def equalities(self) -> Host:
-        """Which rows state an equality."""
+        """Which rows state an equality, be it by two ends within the slack of each other."""
         return np.asarray(self.high - self.low <= 2 * self.slack)
 
     @cached_property

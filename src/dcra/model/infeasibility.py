@@ -10,7 +10,7 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.foreign import importing
-from dcra.model.constraints import Constraints
+from dcra.model.constraints import EPS, Constraints
 
 PASSES = 20
 """Rounds in which rows fix variables for other rows."""
@@ -30,8 +30,8 @@ def _by_bounds(constraints: Constraints) -> None:
     with importing():
         from scipy import sparse
 
-    low, high, slack = constraints.low, constraints.high, constraints.slack
-    G = constraints.G
+    low, high, G = constraints.low, constraints.high, constraints.G
+    slack = constraints.slack + constraints.rounding
     row = np.repeat(np.arange(len(constraints)), np.diff(G.indptr))
     bottom, top = (np.full(constraints.n, value) for value in constraints.values)
     up, down = sparse.csr_array(G.maximum(0)), sparse.csr_array(G.minimum(0))
@@ -67,7 +67,8 @@ def _out_of_reach(constraints: Constraints, i: int, least: float, most: float) -
 def _by_comparison(constraints: Constraints) -> None:
     """Rows that are multiples of each other must have a common interval."""
     G, seen = constraints.G, {}  # type: ignore[var-annotated]
-    lows, highs = constraints.low - constraints.slack, constraints.high + constraints.slack
+    slack = constraints.slack + constraints.rounding
+    lows, highs = constraints.low - slack, constraints.high + slack
     for i in range(len(constraints)):
         lo, hi = G.indptr[i : i + 2]
         if lo == hi:
@@ -77,13 +78,19 @@ def _by_comparison(constraints: Constraints) -> None:
         ends = sorted((lows[i] / first, highs[i] / first))
         low, high = seen.get(key, ((-np.inf, i), (np.inf, i)))  # each with the row that it comes from
         low, high = max(low, (ends[0], i)), min(high, (ends[1], i))
-        if low[0] > high[0]:
+        if low[0] - high[0] > _quotient_error(G.data[lo:hi], low[0], high[0]):
             j, k = sorted((low[1], high[1]))
             raise ValueError(
                 f"`{constraints.names[j]}` and `{constraints.names[k]}` contradict each other: "
                 f"no value satisfies both"
             )
         seen[key] = low, high
+
+
+def _quotient_error(a: Host, low: float, high: float) -> float:
+    """What rounding may cost ends that were divided by the first coefficient of a row, and its quotients."""
+    ends = sum(abs(end) for end in (low, high) if np.isfinite(end))
+    return 4 * EPS * (float(np.sum(np.abs(a / a[0]))) + ends)
 
 
 def _by_divisors(constraints: Constraints) -> None:

@@ -135,7 +135,10 @@ class Problem:
         return total
 
     def violation(self, x: Array) -> Any:
-        """By how much the worst constraint is violated: a float for x of shape (n,), (k,) for (k, n)."""
+        """By how much the worst constraint is violated, 0 within the slack of its row.
+
+        A float for x of shape (n,), (k,) for (k, n).
+        """
         x = to_numpy(self.check_point("x", x))
         if self.constraints is None:
             return 0.0 if x.ndim == 1 else np.zeros(len(x))
@@ -219,7 +222,7 @@ class Problem:
         offset = 0.0 if self.linear is None else 0.5 * float(namespace(self.linear).sum(self.linear))
         quadratic = None
         if self.quadratic is not None:
-            quadratic = Quadratic(self.quadratic.operator.scaled(0.25))
+            quadratic = Quadratic(self.quadratic.operator.scaled(0.25), self.quadratic.stated)
             sums = self.quadratic.row_sums
             linear = 0.5 * sums if linear is None else linear + 0.5 * sums
             offset += 0.25 * float(namespace(sums).sum(sums))
@@ -268,7 +271,9 @@ class Problem:
         libraries = {_library(operator) for operator in operators}
         if len(libraries) > 1:
             raise TypeError(f"all terms must use one array library; got {', '.join(sorted(libraries))}")
-        matrices = [operator.A for operator in operators if not isinstance(operator, MatrixFree)]
+        matrices = [t.operator.A for t in self.terms if not isinstance(t.operator, MatrixFree)]
+        if self.quadratic is not None and self.quadratic.like is not None:
+            matrices.append(self.quadratic.like)
         if libraries <= {"numpy"}:
             return np.empty((0, 0), np.result_type(*(A.dtype for A in matrices)) if matrices else np.float64)
         wide = [A for A in matrices if A.dtype == namespace(A).float64]

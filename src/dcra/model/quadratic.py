@@ -35,9 +35,13 @@ EXACT = 2.0**52
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """x'Qx with a symmetric Q of shape (n, n)."""
+    """x'Qx with a symmetric Q of shape (n, n).
+
+    `stated` is an array of the float type that Q was given in, where the symmetric one needs a wider type.
+    """
 
     operator: Operator
+    stated: Array | None = None
 
     @property
     def n(self) -> int:
@@ -46,6 +50,13 @@ class Quadratic:
     @property
     def entries(self) -> int:
         return self.operator.entries
+
+    @property
+    def like(self) -> Array | None:
+        """An array of the library and float type that Q was given in; None where Q has products only."""
+        if self.stated is not None:
+            return self.stated
+        return None if isinstance(self.operator, MatrixFree) else self.operator.A[:0, :0]
 
     def apply(self, x: Array) -> Array:
         """Q x in float64, for x of shape (..., n)."""
@@ -124,7 +135,7 @@ def as_quadratic(Q: Any, watch: Watch | None = None) -> Quadratic:
         raise ValueError(f"`quadratic` must be square, of shape (n, n); got {(r, n)}")
     require_finite("quadratic", operator)
     refuse_huge_entries("quadratic", operator, LARGEST / max(1, count_stored(operator)))
-    return Quadratic(_symmetric(operator))
+    return _symmetric(operator)
 
 
 def lattice_step(quadratic: Quadratic, linear: Host | None, domain: str) -> float | None:
@@ -177,16 +188,27 @@ def least_quadratic(quadratic: Quadratic, q: Host, domain: str) -> tuple[float, 
     return low, pairs + float(np.sum(np.abs(own)))
 
 
-def _symmetric(operator: Operator) -> Operator:
+def _symmetric(operator: Operator) -> Quadratic:
+    """(Q + Q')/2 of the numbers as they are stored: in their float type where that holds it, else float64."""
     if isinstance(operator, MatrixFree):
-        return operator.symmetric()
+        return Quadratic(operator.symmetric())
     A = operator.A
     if operator.sparse:
         if abs(A - A.T).nnz == 0:
-            return operator
-        return as_operator(0.5 * (A + A.T))
-    xp = namespace(A)
-    return operator if bool(xp.all(A == A.T)) else DenseMatrix(0.5 * A + 0.5 * A.T)
+            return Quadratic(operator)
+        wide = A.astype(np.float64)
+        wide = (0.5 * wide + 0.5 * wide.T).tocsc()
+        short = wide.astype(A.dtype)
+        held = np.array_equal(short.data.astype(np.float64), wide.data)
+    else:
+        xp = namespace(A)
+        if bool(xp.all(A == A.T)):
+            return Quadratic(operator)
+        wide = xp.astype(A, xp.float64)
+        wide = 0.5 * wide + 0.5 * wide.T
+        short = xp.astype(wide, A.dtype)
+        held = bool(xp.all(xp.astype(short, xp.float64) == wide))
+    return Quadratic(as_operator(short)) if held else Quadratic(as_operator(wide), A[:0, :0])
 
 
 def _spread(diagonal: Host, like: Array) -> Array:

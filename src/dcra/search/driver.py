@@ -180,11 +180,12 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     clock = search.limits.clock
     limit = search.limits.time_limit
     known = fun if isfinite(fun) else -inf
+    relaxation = search.relaxation
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
     work = search.compiled.work_per_pass
-    own = search.relaxation is search.compiled
-    form = search.working if own and search.working is not None else search.relaxation
+    own = relaxation is search.compiled
+    form = search.working if own and search.working is not None else relaxation
     stage = in_time(lambda: bound_stage(form, known, inf if limit is None else BOUND_SHARE * limit))
     if stage is None:
         return -inf
@@ -193,7 +194,7 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
         in_time(partial(stage.advance, work))
         work = paced(work, clock() - begin)
         tick()
-    return rounded_up(search.compiled.problem, stage.bound)
+    return rounded_up(search.compiled.problem, stage.bound - relaxation.forgiven)
 
 
 def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
