@@ -20,14 +20,17 @@ void place(const Model<S>& model, const T* b, int64_t c, T* x, T* z) {
     }
 }
 
-// Best objective over positions lo .. hi of the Gray sequence, and in *code its lowest position.
+// Best objective over positions lo .. hi of the Gray sequence, in *code its lowest position, and in least[] the best
+// of each block that the range touches.
 template <class S, class T = typename S::Real>
-double gray(const Model<S>& model, const T* b, int64_t lo, int64_t hi, T* x, T* z, int64_t* code) {
+double gray(const Model<S>& model, const T* b, int64_t lo, int64_t hi, T* x, T* z, int64_t* code, double* least,
+            int64_t) {
     double best = std::numeric_limits<double>::infinity();
     *code = lo;
-    for (int64_t base = lo - lo % BLOCK; base < hi; base += BLOCK) {
+    for (int64_t base = lo - lo % BLOCK; base < hi; base += BLOCK, ++least) {
         place(model, b, base, x, z);
         double loss = loss_at(model.rows, z), linear = linear_at(model.c, x, model.A.n);
+        *least = std::numeric_limits<double>::infinity();
         for (int64_t c = base; c < base + BLOCK && c < hi; ++c) {
             if (c > base) {
                 const int64_t j = std::countr_zero(uint64_t(c));
@@ -36,7 +39,9 @@ double gray(const Model<S>& model, const T* b, int64_t lo, int64_t hi, T* x, T* 
                 x[j] = -x[j];
                 shift(model.A, j, x[j] + x[j], z);
             }
-            if (c >= lo && loss + linear < best) best = loss + linear, *code = c;
+            if (c < lo) continue;
+            if (loss + linear < *least) *least = loss + linear;
+            if (*least < best) best = *least, *code = c;
         }
     }
     return best;

@@ -162,20 +162,24 @@ void place(const Model<S>& model, const T* b, const C& couplings, const typename
     measure(model, field, s, z, g, score);
 }
 
-// Best value over positions lo .. hi of the Gray sequence, and in *code its lowest position.
+// Best value over positions lo .. hi of the Gray sequence, in *code its lowest position, and in least[] the best of each
+// block that the range touches.
 template <class S, class C, class T = typename S::Real>
 double gray(const Model<S>& model, const T* b, const C& couplings, const typename C::Real* field, int64_t lo,
-            int64_t hi, T* s, T* z, T* g, double* score, int64_t* code) {
+            int64_t hi, T* s, T* z, T* g, double* score, int64_t* code, double* least, int64_t) {
     double best = std::numeric_limits<double>::infinity();
     *code = lo;
-    for (int64_t base = lo - lo % BLOCK; base < hi; base += BLOCK) {
+    for (int64_t base = lo - lo % BLOCK; base < hi; base += BLOCK, ++least) {
         place(model, b, couplings, field, base, s, z, g, score);
+        *least = std::numeric_limits<double>::infinity();
         for (int64_t c = base; c < base + BLOCK && c < hi; ++c) {
             if (c > base) {
                 const int64_t j = std::countr_zero(uint64_t(c));
                 turn(model, couplings, s, z, g, score, j, loss_after(model, s, z, score, j));
             }
-            if (c >= lo && score[0] < best) best = score[0], *code = c;
+            if (c < lo) continue;
+            if (score[0] < *least) *least = score[0];
+            if (*least < best) best = *least, *code = c;
         }
     }
     return best;

@@ -7,6 +7,7 @@ score = [value now, value of the best point, losses now]. C may be of another dt
 import numpy as np
 
 from .face import Loop, placed
+from .gray import blocks_of
 from .quadratic import check_thresholds
 from .store import Array, Dense, Model, Sparse, TabuMemory
 
@@ -98,6 +99,7 @@ _gray = Loop(
     g      real (n) rw
     score  float64 (3) rw
     code   int64 (1) rw
+    least  float64 (blocks) rw
     """,
     returns=float,
 )
@@ -184,13 +186,13 @@ def gray(
     z: Array,
     g: Array,
     score: Array,
+    least: Array | None = None,
 ) -> tuple[float, int]:
     """Best value over positions lo..hi of the Gray sequence, and its lowest position; as in `gray.gray`.
 
     s, z, g and score are scratch.
     """
-    if not (0 <= lo and hi <= 1 << min(s.size, 62)):
-        raise ValueError(f"`lo` and `hi` must be in 0..2^{s.size}; got {lo} and {hi}")
+    least = blocks_of(lo, hi, s.size, least)
     code = np.empty(1, np.int64)
-    best = _gray(model, b, C, field, lo, hi, s, z, g, score, code)
+    best = _gray(model, b, C, field, lo, hi, s, z, g, score, code, least)
     return best, int(code[0])

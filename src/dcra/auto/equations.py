@@ -5,10 +5,13 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from dcra._array import Host
+from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
 from dcra.exact.closest_pairs import Closest, suitable
 from dcra.exact.integer_equations import equations_of
+from dcra.exact.judging import Judge
 from dcra.exact.meet_in_the_middle import MAX_VARIABLES, SEGMENTS, Meet, quarters_of, seconds_for
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
@@ -70,6 +73,7 @@ class MeetPlan(Plan):
     def __init__(self, engine: Meet) -> None:
         self.engine = engine
         self.segment = self.done = 0
+        self.judge: Judge | None = None
 
     def next(self, search: Search) -> Task | None:
         if self.segment == SEGMENTS:
@@ -82,14 +86,25 @@ class MeetPlan(Plan):
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         self.done += 1
+        if search.compiled.problem.constraints is not None:
+            self._look_at(search.compiled, outcome.spins)
         if self.done == SEGMENTS:
             self._conclude(search)
+
+    def _look_at(self, compiled: Compiled, spins: Host) -> None:
+        """Judge the solutions that satisfy all constraints."""
+        self.judge = self.judge or Judge(compiled)
+        assert compiled.problem.constraints is not None
+        feasible = spins[compiled.problem.constraints.violation(compiled.in_domain(spins)) == 0]
+        if len(feasible):
+            self.judge.look_at(feasible)
 
     def _conclude(self, search: Search) -> None:
         """All solutions are known: what remains is not the least objective, or not feasible."""
         problem = search.compiled.problem
         if search.compiled.once(quarters_of).equations.required:
-            search.bound(search.fun)
+            assert self.judge is not None
+            search.prove(rounded_up(problem, self.judge.least))
         elif problem.integer_valued and search.fun > problem.constant:
             search.bound(1.0 + problem.constant)
 

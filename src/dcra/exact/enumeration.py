@@ -1,24 +1,34 @@
-"""Exact enumeration in Gray-code order, cut into segments that run side by side."""
+"""Exact enumeration in Gray-code order, cut into segments that run side by side.
+
+Compiled loops keep running values, which drift. What they are good for is to say which blocks of points cannot
+hold the best one, with a bound of that drift (`running_error`); the points of all other blocks are judged one
+by one (`judging`). What no point of a segment falls below is a proof then, whatever the data.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from dcra import costs
-from dcra._array import Host
-from dcra.compiled.form import Compiled
+from dcra._array import Host, to_numpy
+from dcra._kernels.gray import BLOCK
+from dcra.compiled.form import Compiled, compile_problem
 from dcra.compiled.tables import Tables
 from dcra.engines.base import Engine, Starts, State
+from dcra.exact.judging import Judge
+from dcra.exact.running_error import RunningError
+from dcra.model.problem import Problem
+from dcra.model.term import Term
 
 MAX_WORK = 2_000_000_000
 """Largest 2^n r that is enumerated."""
 
 SEGMENTS = 8
-CHUNK = 1024  # positions between two exact recomputations of the residual
+CHUNK = BLOCK  # positions between two exact recomputations of the residual
 
 
 def enumerable(compiled: Compiled, seconds_left: float | None) -> bool:
@@ -46,76 +56,121 @@ class Enumerate(Engine):
     plan: ClassVar[str] = "exhaust"
     takes_constraints: ClassVar[bool] = True
 
-    def start(self, compiled: Compiled, starts: Starts) -> State:
+    def start(self, compiled: Compiled, starts: Starts) -> SegmentState:
         chunks = -(-(2**compiled.n) // CHUNK)
         lo, hi = (CHUNK * (chunks * i // SEGMENTS) for i in (starts.first, starts.first + starts.count))
-        kind: type[SegmentState] = LoopState if compiled.tabulated else ArrayState
+        kind: type[SegmentState] = LoopState if compiled.tabulated else SegmentState
         if compiled.problem.constraints is not None:
             kind = FeasibleSegment
         return kind(compiled, lo, min(hi, 2**compiled.n))
 
 
 class SegmentState(State):
-    """Positions lo..hi of the Gray sequence; position c has x_j = -1 where bit j of c ^ (c >> 1) is set."""
+    """Positions lo..hi of the Gray sequence, judged one by one; `code` is that of the best point.
+
+    Position c has x_j = -1 where bit j of c ^ (c >> 1) is set.
+    """
 
     def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
         self.compiled = compiled
-        self.position, self.hi = lo, hi
-        self.best, self.code = inf, lo
+        self.position, self.hi, self.code = lo, hi, lo
+        self.judge = Judge(compiled)
 
     def advance(self, work: int) -> None:
         if self.done:
             return
         count = CHUNK * max(1, work // (CHUNK * _rows(self.compiled)))
         last = min(self.hi, self.position + count)
-        value, code = self.visit(self.position, last)
-        if value < self.best:
-            self.best, self.code = value, code
+        self.visit(self.position, last)
         self.position = last
 
-    def visit(self, lo: int, hi: int) -> tuple[float, int]:
-        raise NotImplementedError
+    def visit(self, lo: int, hi: int) -> None:
+        """Look at the points lo..hi."""
+        for base in range(lo, hi, CHUNK):
+            self.look_at(np.arange(base, min(base + CHUNK, hi)))
+
+    def look_at(self, codes: Host) -> None:
+        found = self.judge.look_at(self.spins(codes))
+        if found is not None:
+            self.code = int(codes[found])
+
+    def spins(self, codes: Host) -> Host:
+        return spins_of(codes, self.compiled.n)
+
+    @property
+    def least(self) -> float:
+        """What no feasible point of the segment falls below; inf where there is none."""
+        return self.judge.least
 
     @property
     def done(self) -> bool:
         return self.position >= self.hi
 
     def candidates(self) -> Host:
-        return spins_of(np.asarray([self.code]), self.compiled.n)
+        return self.spins(np.asarray([self.code]))
 
 
 class LoopState(SegmentState):
-    def visit(self, lo: int, hi: int) -> tuple[float, int]:
-        from dcra._kernels.gray import gray
+    """Running values in a compiled loop; then the blocks that may hold the best point, judged."""
 
-        tables = self.compiled.tables(np.float64)
-        if self.compiled.quadratic is not None:
-            return self._visit_coupled(tables, lo, hi)
-        x, z = np.empty(self.compiled.n), np.empty_like(tables.b)
-        best, code = gray(tables.model, tables.b, lo, hi, x, z)
-        return float(best), int(code)
+    def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
+        super().__init__(compiled, lo, hi)
+        self.ordered = compiled.once(_ordered)
+        self.open: list[tuple[float, int]] = []  # blocks that may: what they cannot fall below, and where
 
-    def _visit_coupled(self, tables: Tables, lo: int, hi: int) -> tuple[float, int]:
-        from dcra._kernels.mixed import gray
+    def spins(self, codes: Host) -> Host:
+        spins = np.empty((codes.size, self.compiled.n))
+        spins[:, self.ordered.order] = spins_of(codes, self.compiled.n)
+        return spins
 
-        quadratic = self.compiled.quadratic_tables
-        s, z, g = np.empty(self.compiled.n), np.empty_like(tables.b), np.empty(self.compiled.n)
-        scratch = (s, z, g, np.empty(3))
-        best, code = gray(tables.model, tables.b, quadratic.C, quadratic.field, lo, hi, *scratch)
-        return float(best), int(code)
+    def advance(self, work: int) -> None:
+        if self.position < self.hi:
+            super().advance(work)
+            if self.position >= self.hi:
+                self.open.sort(reverse=True)
+            return
+        for _ in range(max(1, work // (CHUNK * _rows(self.compiled) * self.compiled.n))):
+            if not self.done:
+                self._look_again(*self.open.pop())
 
+    def _look_again(self, floor: float, base: int) -> None:
+        if self.judge.rules_out(floor):  # and so all others
+            self.judge.pass_over(floor)
+            self.open.clear()
+        else:
+            self.look_at(np.arange(base, min(base + CHUNK, 2**self.compiled.n)))
 
-class ArrayState(SegmentState):
-    def visit(self, lo: int, hi: int) -> tuple[float, int]:
-        compiled = self.compiled
-        best, code = inf, lo
-        for base in range(lo, hi, CHUNK):
-            codes = np.arange(base, min(base + CHUNK, hi))
-            values = compiled.judged(spins_of(codes, compiled.n))
-            i = int(np.argmin(values))
-            if values[i] < best:
-                best, code = float(values[i]), int(codes[i])
-        return best, code
+    def visit(self, lo: int, hi: int) -> None:
+        form, error = self.ordered.compiled, self.ordered.error
+        bases = np.arange(lo, hi, CHUNK)
+        least = np.empty(bases.size)
+        best, code = self._run(form.tables(np.float64), lo, hi, least)
+        floor = form.value_scale * least + form.offset - error(spins_of(bases, form.n))
+        floor = np.where(np.isnan(floor), -inf, floor)
+        if form.value_scale * best + form.offset < self.judge.best:
+            self.look_at(np.asarray([code]))
+        for at, base in zip(floor.tolist(), bases.tolist(), strict=True):
+            if self.judge.rules_out(at):
+                self.judge.pass_over(at)
+            else:
+                self.open.append((at, base))
+
+    def _run(self, tables: Tables, lo: int, hi: int, least: Host) -> tuple[float, int]:
+        n = self.compiled.n
+        s, z = np.empty(n), np.empty_like(tables.b)
+        if self.compiled.quadratic is None:
+            from dcra._kernels.gray import gray
+
+            return gray(tables.model, tables.b, lo, hi, s, z, least)
+        from dcra._kernels import mixed
+
+        quadratic = self.ordered.compiled.quadratic_tables
+        scratch = (s, z, np.empty(n), np.empty(3), least)
+        return mixed.gray(tables.model, tables.b, quadratic.C, quadratic.field, lo, hi, *scratch)
+
+    @property
+    def done(self) -> bool:
+        return self.position >= self.hi and not self.open
 
 
 class FeasibleSegment(SegmentState):
@@ -123,30 +178,55 @@ class FeasibleSegment(SegmentState):
 
     def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
         super().__init__(compiled, lo, hi)
-        self.least = inf
+        self.violation = inf
 
-    def visit(self, lo: int, hi: int) -> tuple[float, int]:
-        for base in range(lo, hi, CHUNK):
-            codes = np.arange(base, min(base + CHUNK, hi))
-            spins = spins_of(codes, self.compiled.n)
-            violation = self._violation(spins)
-            if violation.min() > self.least:
-                continue
-            nearest = codes[violation == violation.min()]
-            values = self.compiled.judged(spins[violation == violation.min()])
-            best = int(np.argmin(values))
-            if (violation.min(), values[best]) < (self.least, self.best):
-                self.least, self.best, self.code = (
-                    float(violation.min()),
-                    float(values[best]),
-                    int(nearest[best]),
-                )
-        return self.best, self.code
-
-    def _violation(self, spins: Host) -> Host:
+    def look_at(self, codes: Host) -> None:
         constraints = self.compiled.problem.constraints
         assert constraints is not None
-        return constraints.violation(self.compiled.in_domain(spins))
+        violation = constraints.violation(self.compiled.in_domain(self.spins(codes)))
+        least = float(violation.min())
+        if least == 0:
+            self.violation = 0.0
+            super().look_at(codes[violation == 0])
+        elif least < self.violation:
+            self.violation, self.code = least, int(codes[np.argmin(violation)])
+
+
+class Ordered(NamedTuple):
+    """A problem in float64 whose variable j is number order[j] of the original: small columns flip most."""
+
+    compiled: Compiled
+    order: Host
+    error: RunningError
+
+
+def _ordered(compiled: Compiled) -> Ordered:
+    problem = compiled.problem
+    order = np.argsort(_column_sizes(compiled), kind="stable")
+    terms = [
+        Term(t.loss, t.operator.on_host()[:, order].astype(np.float64), to_numpy(t.b), t.weight)
+        for t in problem.terms
+    ]
+    Q = None if problem.quadratic is None else problem.quadratic.operator.on_host()[:, order][order, :]
+    twin = Problem(
+        terms,
+        linear=None if problem.linear is None else to_numpy(problem.linear)[order],
+        quadratic=None if Q is None else Q.astype(np.float64),
+        constant=problem.constant,
+        domain=problem.domain,
+    )
+    form = compile_problem(twin, compiled.loops)
+    return Ordered(form, order, RunningError(form))
+
+
+def _column_sizes(compiled: Compiled) -> Host:
+    """About what a flip of each variable may change."""
+    size = np.zeros(compiled.n) if compiled.c is None else np.abs(to_numpy(compiled.c)).astype(np.float64)
+    for p in compiled.pieces:
+        size = size + p.heaviest * to_numpy(p.operator.column_norms).astype(np.float64)
+    if compiled.quadratic is not None:
+        size = size + to_numpy(compiled.quadratic.J.column_norms).astype(np.float64)
+    return size
 
 
 def spins_of(codes: Host, n: int) -> Host:

@@ -8,12 +8,13 @@ may add is a few eps of |f(z)| and of z f'(z) <= f(2 z) - f(z).
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dcra._array import Array, Host, to_numpy
 from dcra.losses import Loss
+from dcra.model.operators import MatrixFree
 from dcra.model.term import Term
 
 if TYPE_CHECKING:
@@ -27,39 +28,81 @@ EXACT = 2.0**52
 """Sums of whole numbers below this are exact."""
 
 
+class Part(NamedTuple):
+    """Of one term at each of k points: what rounding may cost, and the size of the numbers summed."""
+
+    error: Host
+    size: Host
+
+
 def error_at(problem: Problem, x: Array) -> float:
     """By how much F(x), x (n,), as computed may differ from F(x) of the numbers as they are stored."""
-    size = _size_of_smooth_part(problem)
-    parts = [_term_error(term, to_numpy(term.residual(x))) for term in problem.terms]
-    total = sum(part[0] for part in parts) + (problem.n + 4) * EPS * size
-    reach = size + sum(part[1] for part in parts)
-    if reach < EXACT and problem.integer_valued:
-        return 0.0
-    return total + (len(parts) + 3) * EPS * reach
+    return float(errors_at(problem, x[None, ...])[0])
 
 
-def _term_error(term: Term, z: Host) -> tuple[float, float]:
-    """The error of one term at residuals z (r,), and the size of the numbers that were summed."""
-    e = (term.operator.shape[1] + 2) * EPS * (term.operator.row_sizes() + np.abs(to_numpy(term.b)))
+def errors_at(problem: Problem, X: Array) -> Host:
+    """The same at each of the points X (k, n)."""
+    return _total(
+        problem, [term_error(term, to_numpy(term.residual(X))) for term in problem.terms], X.shape[0]
+    )
+
+
+def largest_error(problem: Problem) -> float:
+    """What no point of the domain exceeds of it; inf where that is not known."""
+    parts = []
+    for term in problem.terms:
+        if isinstance(term.operator, MatrixFree) or not (term.loss.convex or term.loss.lipschitz < inf):
+            return inf
+        reach = term.operator.row_sizes() + np.abs(to_numpy(term.b))
+        ends = [term_error(term, side * reach[None]) for side in (1.0, -1.0)]
+        parts.append(Part(*(np.maximum(one, two) for one, two in zip(*ends, strict=True))))
+    return 2.0 * float(_total(problem, parts, 1)[0])  # these bounds are rounded, too
+
+
+def _total(problem: Problem, parts: list[Part], count: int) -> Host:
+    size = smooth_size(problem)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.zeros(count) + (problem.n + 4) * EPS * size
+        reach = np.zeros(count) + size
+        for part in parts:
+            total, reach = total + part.error, reach + part.size
+        total = total + (len(parts) + 3) * EPS * reach
+    if problem.integer_valued:
+        total = np.where(reach < EXACT, 0.0, total)
+    return np.where(np.isfinite(total), total, inf)
+
+
+def term_error(term: Term, z: Host) -> Part:
+    """The error of one term at residuals z (k, r), and the size of the numbers that were summed."""
+    rows = term.operator.row_sizes() + np.abs(to_numpy(term.b))
+    e = (term.operator.shape[1] + 2) * EPS * rows
     weight = np.abs(np.asarray(to_numpy(term.weight) if not isinstance(term.weight, float) else term.weight))
     with np.errstate(over="ignore", invalid="ignore"):
         if not term.loss.separable:
-            value = float(weight) * abs(float(term.loss.value(z)))
+            value = float(weight) * np.abs(np.asarray(term.loss.value(z)))
             moved = float(weight) * term.loss.lipschitz * float(np.linalg.norm(e))
-            return moved + (z.size + OWN) * EPS * value, value
+            error = moved + (z.shape[-1] + OWN) * EPS * value
+            return Part(np.where(np.isfinite(error), error, inf), value + np.max(rows, initial=0.0))
         f = _values(term.loss, z)
-        moved = np.maximum(np.abs(_values(term.loss, z + e) - f), np.abs(_values(term.loss, z - e) - f))
         own = np.abs(f) + np.abs(_values(term.loss, 2 * z) - f)
-        size = float(np.sum(weight * np.abs(f)))
-        error = float(np.sum(weight * (moved + OWN * EPS * own))) + z.size * EPS * size
-    return (error, size) if np.isfinite(error) else (inf, inf)
+        value = np.sum(weight * np.abs(f), axis=-1)
+        moved = np.sum(weight * (_moved(term.loss, f, z, e) + OWN * EPS * own), axis=-1)
+        error = moved + z.shape[-1] * EPS * value
+    return Part(np.where(np.isfinite(error), error, inf), value + np.max(rows, initial=0.0))
+
+
+def _moved(loss: Loss, f: Host, z: Host, e: Host) -> Host:
+    """By how much values f at z may change within z +- e."""
+    if not loss.convex:
+        return np.asarray(loss.lipschitz * e + 0 * f)
+    return np.maximum(np.abs(_values(loss, z + e) - f), np.abs(_values(loss, z - e) - f))
 
 
 def _values(loss: Loss, z: Host) -> Host:
     return np.asarray(loss.values(z))
 
 
-def _size_of_smooth_part(problem: Problem) -> float:
+def smooth_size(problem: Problem) -> float:
     """The absolute values of the linear and quadratic coefficients and of the constant, summed."""
     size = abs(problem.constant)
     if problem.linear is not None:

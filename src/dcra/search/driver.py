@@ -124,7 +124,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         if not bounded and not search.halted():
             search.bound(raise_bound(search, search.fun, tick))
         if plan.exact and not search.halted():
-            search.bound(search.fun)
+            search.prove(rounded_up(search.compiled.problem, plan.least))
         search.tell()
     finally:
         search.halt()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.exact.enumeration import SEGMENTS, Enumerate
+from dcra.exact.enumeration import SEGMENTS, Enumerate, SegmentState
 from dcra.search.state import Search
 
 
@@ -47,6 +48,9 @@ class Plan(ABC):
 
     exact = False
     """Whether its tasks, all done, have looked at every point."""
+
+    least = -inf
+    """What no feasible point falls below, once they are done; inf where there is none."""
 
     @abstractmethod
     def next(self, search: Search) -> Task | None:
@@ -105,12 +109,17 @@ class Exhaust(Plan):
     def __init__(self, engine: Engine | None = None) -> None:
         self.engine = engine or Enumerate()
         self.segment = 0
+        self.least = inf
 
     def next(self, search: Search) -> Task | None:
         if self.segment == SEGMENTS:
             return None
         self.segment += 1
         return Task(self.engine, Starts(search.seed, self.segment - 1, 1))
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        assert isinstance(outcome.state, SegmentState)
+        self.least = min(self.least, outcome.state.least)
 
 
 def next_starts(search: Search, count: int) -> Starts:

@@ -136,6 +136,11 @@ class Search:
             self.lower_bound = value
             self._record()
 
+    def prove(self, least: float) -> None:
+        """Take note that no feasible point falls below `least`; of the best, where only rounding differs."""
+        closed = self.spins is not None and self.fun - least <= self._rounding()
+        self.bound(self.fun if closed else least)
+
     def stop(self, status: Status) -> None:
         self.status = self.status or status
         self.halt()
@@ -164,6 +169,10 @@ class Search:
         """What rounding may have cost the best value and a bound that equals it; 0 where they are far."""
         if not self.fun - self.lower_bound <= ROUNDING_SHARE * self.scale or self.spins is None:
             return 0.0
+        return self._rounding()
+
+    def _rounding(self) -> float:
+        assert self.spins is not None
         try:
             return 2 * error_at(self.compiled.problem, self.compiled.exact_points(self.spins))
         except OutOfTime:
