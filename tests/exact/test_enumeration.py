@@ -43,7 +43,7 @@ def least_of(problem, loops=True):
     return min(state.least for state in states)
 
 
-def drifting(seed=0, n=12, big=1e8):
+def drifting(seed=0, n=11, big=1e8):
     rng = np.random.default_rng(seed)
     A, Q = rng.integers(-3, 4, (4, n)).astype(float), rng.integers(-3, 4, (n, n)).astype(float)
     A[0, 0] = big

@@ -1,8 +1,8 @@
 """Exact enumeration in Gray-code order, cut into segments that run side by side.
 
-Compiled loops keep running values, which drift. What they are good for is to say which blocks of points cannot
-hold the best one, with a bound of that drift (`running_error`); the points of all other blocks are judged one
-by one (`judging`). What no point of a segment falls below is a proof then, whatever the data.
+Compiled loops keep running values, which drift. They only say which blocks of points cannot hold the best
+one, with a bound of that drift (`running_error`); the points of all other blocks are judged one by one
+(`judging`). What no point of a segment falls below is a proof then, whatever the data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Points judged in float64 with what rounding may have cost them, and by fractions where that leaves doubt."""
+"""Points judged in float64 with what rounding may cost, and by fractions where that leaves doubt."""
 
 from __future__ import annotations
 

@@ -63,7 +63,12 @@ def _row_value(loss: Loss, z: Fraction) -> Fraction:
 
 
 def _product(row: Host, x: Host) -> Fraction:
-    return sum((Fraction(float(a)) * int(v) for a, v in zip(row, x, strict=True) if a and v), Fraction(0))
+    """Sum of a_j x_j for x of -1, 0 and 1, as whole numbers of the smallest unit that occurs."""
+    parts, exponents = np.frexp(np.asarray(row, np.float64))
+    least = int(exponents.min(initial=0))
+    whole = [int(part) << (int(e) - least) for part, e in zip(parts * 2.0**53, exponents, strict=True)]
+    total = sum(part * int(v) for part, v in zip(whole, x, strict=True))
+    return Fraction(total) * Fraction(2) ** (least - 53)
 
 
 def _dense(operator: Operator) -> Any:

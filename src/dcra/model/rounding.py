@@ -95,7 +95,8 @@ def _moved(loss: Loss, f: Host, z: Host, e: Host) -> Host:
     """By how much values f at z may change within z +- e."""
     if not loss.convex:
         return np.asarray(loss.lipschitz * e + 0 * f)
-    return np.maximum(np.abs(_values(loss, z + e) - f), np.abs(_values(loss, z - e) - f))
+    sides = [np.abs(_values(loss, z + end) - f) for end in (e, -e)]
+    return np.asarray(np.maximum(*sides))
 
 
 def _values(loss: Loss, z: Host) -> Host:
