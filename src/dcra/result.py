@@ -31,7 +31,7 @@ class Status(StrEnum):
 _MESSAGES = {
     Status.OPTIMAL: "the answer is proven optimal",
     Status.TARGET: "the target value was reached",
-    Status.CONVERGED: "all starts were taken to local answers",
+    Status.CONVERGED: "all starts were taken to their end; there may be better points",
     Status.TIME_LIMIT: "the time limit was reached; this is the best point so far",
     Status.CALLBACK: "the callback asked to stop; this is the best point so far",
     Status.INTERRUPTED: "interrupted; this is the best point so far",

@@ -57,12 +57,14 @@ def needs(method):
 @pytest.mark.parametrize("domain", ["spin", "binary"])
 @pytest.mark.parametrize("loss", LINEAR)
 @pytest.mark.parametrize("method", SOLVERS)
-def test_optimality_is_proven(method, loss, domain, store):
+def test_the_best_is_found_and_bounded(method, loss, domain, store):
+    """Tolerances are no proof where values lie anywhere: `optimal` is said where no gap is left."""
     needs(method)
     problem = problem_of(loss, domain, store)
     best = brute_force(problem)
     result = dcra.solve(problem, method=method, n_jobs=1, seed=0)
-    assert result.status == "optimal"
+    assert result.status == ("optimal" if result.gap == 0 else "converged")
+    assert result.gap < 1e-3
     assert result.fun == pytest.approx(best, rel=1e-12)
     assert result.fun == problem.objective(result.x)
     assert best - 1e-3 * (1 + abs(best)) <= result.lower_bound <= best
@@ -75,7 +77,6 @@ def test_gurobi_takes_quadratics(loss, domain):
     needs("gurobi")
     problem = problem_of(loss, domain)
     result = dcra.solve(problem, method="gurobi", n_jobs=1)
-    assert result.status == "optimal"
     assert result.fun == pytest.approx(brute_force(problem), rel=1e-12)
     assert result.lower_bound <= result.fun
 
@@ -95,7 +96,6 @@ def test_any_scale(scale):
     rng = np.random.default_rng(0)
     A, b = scale * rng.standard_normal((5, 7)), scale * rng.standard_normal(5)
     result = dcra.minimize(A, b, method="milp")
-    assert result.status == "optimal"
     assert result.fun == pytest.approx(brute_force(Problem([Term("l1", A, b)])), rel=1e-9, abs=0)
     assert result.gap < 1e-3
 
@@ -310,3 +310,29 @@ def test_solvers_say_that_nothing_is_feasible(method):
     result = dcra.solve(problem, method=method, n_jobs=1)
     assert result.status == "infeasible"
     assert not result.feasible
+
+
+@pytest.mark.parametrize("weight", [1e4, 1e6, 1e9])
+def test_a_heavy_row_is_no_excuse(weight):
+    """Tolerances are worth the weight of a row; what they leave open is not called optimal."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        A = rng.integers(-3, 4, (6, 8)).astype(float)
+        b = A @ rng.choice([-1.0, 1.0], 8) + rng.integers(-1, 2, 6)
+        problem = Problem([Term("l1", A, b, np.array([weight, 1, 1, 1, 1, 1]))])
+        best = brute_force(problem)
+        result = dcra.solve(problem, method="milp", seed=0)
+        assert result.lower_bound <= best
+        assert result.status != "optimal" or result.fun == best
+
+
+def test_solvers_do_not_take_entries_for_zero():
+    """HiGHS calls this infeasible, and it is not: beside 1e15 it does not see the other entries."""
+    from scipy.optimize import LinearConstraint
+
+    rows = LinearConstraint([[-2.0, 1e15, -3.0]], 999999999999995.0, 999999999999995.0)
+    problem = Problem(linear=[-1.0, 1.0, 1.0], constraints=rows)
+    assert problem.violation([1, 1, 1]) == 0
+    result = dcra.solve(problem, method="milp", seed=0)
+    assert result.status != "infeasible"
+    assert result.lower_bound <= problem.objective([1, 1, 1])

@@ -22,6 +22,7 @@ from dcra._array import Host
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, Starts, State
+from dcra.exact.feasibility import is_infeasible
 from dcra.exact.mixed_model import MixedModel, mixed_model
 from dcra.messages import SolverUnavailable, missing
 from dcra.result import Status
@@ -139,13 +140,12 @@ class Delegate(Plan):
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         """The solver's last word ends the search."""
         assert isinstance(outcome.state, SolverSession)
-        answer, bound, slack = outcome.state.last_word()
+        answer, bound = outcome.state.last_word()
         search.bound(rounded_up(search.compiled.problem, bound))
         search.finished = max(len(answer.points), int(isfinite(search.fun)))
         claimed = answer.status
-        slack += 4 * RELATIVE * abs(search.fun)
-        if claimed is Status.OPTIMAL and not search.fun - search.lower_bound <= slack:
-            claimed = Status.CONVERGED  # the judged objective must agree with the solver's own
+        if claimed is Status.OPTIMAL and not search.gap_closed():
+            claimed = Status.CONVERGED  # within its tolerances, which is no proof
         ran_out = Status.CONVERGED if search.limits.time_limit is None else Status.TIME_LIMIT
         search.stop(claimed or ran_out)
 
@@ -172,6 +172,7 @@ class SolverSession(State):
     def __init__(self, solver: Exact, compiled: Compiled, order: Order) -> None:
         self.solver, self.order = solver, order
         self.model = mixed_model(compiled.problem)
+        self.constraints = compiled.problem.constraints
         self.nothing = np.empty((0, compiled.n))
         self.answer = SolverAnswer(self.nothing)
         self.error: Exception | None = None
@@ -183,10 +184,17 @@ class SolverSession(State):
 
     def _run(self) -> None:
         try:
-            self.answer = self.solver.solve(self.model, self.order)
+            self.answer = self._confirmed(self.solver.solve(self.model, self.order))
         except Exception as error:
             self.error = error
         self.ended.set()
+
+    def _confirmed(self, answer: SolverAnswer) -> SolverAnswer:
+        """The answer, without the claim that nothing is feasible unless that is certain."""
+        if answer.status is not Status.INFEASIBLE or self.constraints is None:
+            return answer
+        certain = is_infeasible(self.constraints, self.order.seconds)
+        return answer if certain else answer._replace(status=Status.CONVERGED)
 
     def advance(self, work: int) -> None:
         self.ended.wait(PATIENCE)
@@ -208,9 +216,9 @@ class SolverSession(State):
     def _allowance(self) -> float:
         return self.solver.allowance(self.model)
 
-    def last_word(self) -> tuple[SolverAnswer, float, float]:
-        """What the solver said at its end, the bound in units of F, and by how much a proof may be off."""
-        return self.answer, self._news(self.answer).lower_bound, 4 * self._allowance
+    def last_word(self) -> tuple[SolverAnswer, float]:
+        """What the solver said at its end, and the bound in units of F."""
+        return self.answer, self._news(self.answer).lower_bound
 
     @property
     def steps(self) -> int:

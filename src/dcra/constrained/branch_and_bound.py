@@ -12,18 +12,25 @@ import numpy as np
 from dcra._array import Host, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
+from dcra.exact.feasibility import (
+    INFEASIBLE,
+    faithful,
+    is_infeasible,
+    largest_entries,
+    row_scale,
+    sparse_rows,
+)
+from dcra.exact.mixed_model import power_of_two
 from dcra.foreign import importing
 from dcra.model.constraints import Constraints
 
 MAX_NODES = 2000
 """Nodes when there is no time limit: a deterministic end."""
 
-INFEASIBLE = 2
-"""SciPy's status of a problem without feasible points."""
-
 WAIT = 0.002
-TRUST = 1e-6
-"""Share of the bound that its rounding may have cost."""
+TRUST = 2e-7
+"""What a bound may be off, in units of the largest cost: for each variable, twice HiGHS's own tolerance of
+reduced costs, and as much of the bound itself."""
 
 
 class Branching:
@@ -53,19 +60,31 @@ class Branching:
 
         rows = self.constraints
         bottom, top = rows.values
+        scale = row_scale(largest_entries(rows))
         shift = bottom * np.asarray(rows.G.sum(axis=1)).ravel()
-        limits = LinearConstraint((top - bottom) * rows.G, rows.low - shift, rows.high - shift)
-        whole, box = np.ones(rows.n, int), Bounds(0, 1)
+        G = sparse_rows((top - bottom) / scale, rows.G)
+        limits = LinearConstraint(G, (rows.low - shift) / scale, (rows.high - shift) / scale)
+        unit = power_of_two(float(np.max(np.abs(self.cost), initial=0.0)))
         options: Any = self.options
-        found = milp(self.cost, constraints=limits, integrality=whole, bounds=box, options=options)
+        found = milp(
+            self.cost / unit,
+            constraints=limits,
+            integrality=np.ones(rows.n, int),
+            bounds=Bounds(0, 1),
+            options=options,
+        )
         bound = getattr(found, "mip_dual_bound", None)
-        if bound is not None and np.isfinite(bound):
-            self.bound = float(bound) - TRUST * max(1.0, abs(float(bound)))
-        if found.status == INFEASIBLE:
+        if bound is not None and np.isfinite(bound) and faithful(rows):
+            self.bound = unit * (float(bound) - TRUST * (rows.n + abs(float(bound))))
+        if found.status == INFEASIBLE and is_infeasible(rows, **self._limits()):
             self.bound = inf
         if found.x is not None:
             point = bottom + (top - bottom) * np.rint(found.x)
             self.point = point if rows.violation(point) == 0 else None
+
+    def _limits(self) -> dict[str, Any]:
+        """What a second opinion may take."""
+        return {"seconds": self.options.get("time_limit", inf), "nodes": self.options.get("node_limit")}
 
     def wait(self) -> bool:
         """Whether it is over, after a little while at most."""

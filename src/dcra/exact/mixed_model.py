@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.exact.feasibility import NEGLIGIBLE, faithful, largest_entries, row_scale, sparse_rows
 from dcra.foreign import importing
 from dcra.losses import Linear, LInf, Loss, TableLoss
 from dcra.model.problem import DOMAINS, Problem
@@ -55,6 +56,7 @@ class MixedModel:
     unit: float
     offset: float
     n_hard: int = 0
+    faithful: bool = True  # whether no constraint has entries that solvers take for zero
 
     @property
     def integrality(self) -> Host:
@@ -67,7 +69,13 @@ class MixedModel:
 
     def allowance(self, tolerance: float) -> float:
         """By how much the bound of a solver that meets rows and reduced costs so far may be too high."""
-        return self.unit * tolerance * (float(np.sum(self.prices)) + self.n)
+        if not self.faithful:
+            return inf
+        rows = self.rows[:, : self.n]
+        small = np.abs(rows.data) < NEGLIGIBLE
+        entry = np.repeat(np.arange(self.low.size), np.diff(rows.indptr))
+        lost = float(np.sum(np.abs(rows.data[small]) * self.prices[entry[small]]))
+        return self.unit * (tolerance * (float(np.sum(self.prices)) + self.n) + lost)
 
 
 class _ModelBlock(NamedTuple):
@@ -121,6 +129,7 @@ def mixed_model(problem: Problem) -> MixedModel:
         unit=unit,
         offset=offset,
         n_hard=n_hard,
+        faithful=problem.constraints is None or faithful(problem.constraints),
     )
 
 
@@ -134,8 +143,10 @@ def _constraints(problem: Problem, low: float, width: float) -> _ModelBlock:
     base = low * constraints.activity(np.ones(problem.n))
     none = np.zeros(0)
     own = sparse.csr_array((len(constraints), 0))
-    sides = constraints.low - base, constraints.high - base
-    return _ModelBlock(width * constraints.G, *sides, np.zeros(len(constraints)), own, none, none, none, none)
+    scale = row_scale(largest_entries(constraints))
+    sides = (constraints.low - base) / scale, (constraints.high - base) / scale
+    G = sparse_rows(width / scale, constraints.G)
+    return _ModelBlock(G, *sides, np.zeros(len(constraints)), own, none, none, none, none)
 
 
 def _term(term: Term, low: float, width: float) -> tuple[Host, float, _ModelBlock | None]:
@@ -155,15 +166,16 @@ def _term(term: Term, low: float, width: float) -> tuple[Host, float, _ModelBloc
     M: Any = sparse.csr_array(A, dtype=np.float64)
     M = width * (M if kept.size == weight.size else M[kept])
     weight, h = weight[kept], h[kept]
-    scale = power_of_two(_largest(M.data))  # rows of moderate size: tolerances of solvers are absolute
-    M, h = M / scale, h / scale
     if isinstance(term.loss, LInf):
-        return np.zeros(n), 0.0, _largest_residual(M, h, scale * weight[0])
+        common = power_of_two(_largest(M.data))
+        return np.zeros(n), 0.0, _largest_residual(M / common, h / common, common * weight[0])
+    scale = row_scale(np.asarray(abs(M).max(axis=1).toarray()).ravel())  # tolerances of solvers are absolute
+    M, h = sparse_rows(1 / scale, M), h / scale
     assert isinstance(term.loss, TableLoss)
     k, e, lo, hi = term.loss.table
     if k == 0 and e == 0:
-        charge = scale * lo * (M.T @ weight)
-        return charge, -scale * lo * float(weight @ h), _one_sided(M, h, scale * (hi - lo) * weight)
+        charge = lo * (M.T @ (scale * weight))
+        return charge, -lo * float((scale * weight) @ h), _one_sided(M, h, scale * (hi - lo) * weight)
     return np.zeros(n), 0.0, _convolution(M, h, weight, scale, term.loss)
 
 
@@ -200,7 +212,7 @@ def _largest_residual(M: Any, h: Host, price: float) -> _ModelBlock:
     )
 
 
-def _convolution(M: Any, h: Host, weight: Host, scale: float, loss: TableLoss) -> _ModelBlock:
+def _convolution(M: Any, h: Host, weight: Host, scale: Host, loss: TableLoss) -> _ModelBlock:
     """h - e <= M u - s - p + q <= h + e; a side that costs nothing is an inequality instead of a column."""
     with importing():
         from scipy import sparse
@@ -209,7 +221,7 @@ def _convolution(M: Any, h: Host, weight: Host, scale: float, loss: TableLoss) -
     r = h.size
     zero = np.zeros(r)
     least, most = _reach(M, h)
-    steepest = max(_largest(least), _largest(most)) * scale / k if k > 0 else 0.0
+    steepest = np.maximum(np.abs(least), np.abs(most)) * scale / k if k > 0 else np.full(r, inf)
     columns = []  # sign, cost, curvature, lower, upper
     if k > 0:
         columns.append((-1.0, zero, weight * scale**2 / k, least, most))
@@ -222,7 +234,7 @@ def _convolution(M: Any, h: Host, weight: Host, scale: float, loss: TableLoss) -
         rows=M,
         low=h - e / scale if lo < 0 else zero - inf,
         high=h + e / scale if hi > 0 else zero + inf,
-        prices=scale * weight * min(max(-lo, hi), steepest or inf),
+        prices=scale * weight * np.minimum(max(-lo, hi), steepest),
         own=sparse.hstack([sign * sparse.eye_array(r) for sign in signs], format="csr"),
         cost=np.concatenate(cost),
         curvature=np.concatenate(curvature),
