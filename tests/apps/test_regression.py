@@ -418,3 +418,19 @@ def test_example_runs(tmp_path, capsys):
     assert shares[0] == 1.0
     assert shares[1] > 0.9
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_optimal_is_said_of_weights_and_intercept():
+    """Weights that are best for their intercept may be worse than others with theirs."""
+    lesser = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(-3, 4, (7, 5)).astype(float), rng.integers(-9, 10, 7).astype(float)
+        model = BinaryRegressor(fit_intercept=True, random_state=0).fit(X, y)
+        U = np.array(list(itertools.product((-1.0, 1.0), repeat=5))) @ X.T - y
+        best = min(np.abs(u - c).sum() for u in U for c in u)  # a best intercept makes a residual 0
+        assert model.lower_bound_ == model.result_.lower_bound <= best * (1 + 1e-12)
+        off = model.result_.fun > best * (1 + 1e-9)
+        assert not (off and model.result_.status == "optimal")
+        lesser += off
+    assert lesser

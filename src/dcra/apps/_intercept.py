@@ -119,17 +119,28 @@ def alternate(data: Data, deadline: Deadline, options: dict[str, Any]) -> Fitted
             u = np.asarray(data.X @ np.asarray(result.x, np.float64)) - data.y
             better = best_intercept(data, u, intercept)
             if better == intercept:
-                return Fitted(deadline.of(result), intercept, min(bound, result.fun), path)
+                result = _about_both(deadline.of(result), bound)
+                return Fitted(result, intercept, result.lower_bound, path)
             path.append(data.value(u + better))
             x0, intercept = result.x, better
             if interrupted or deadline.left <= 0:
                 break
     # The last intercept came after the last solve, whose verdict is not about it.
     status = Status.CONVERGED if deadline.left > 0 else Status.TIME_LIMIT
-    bound = min(bound, path[-1])
     status = Status.INTERRUPTED if interrupted else status
-    result = replace(result, fun=path[-1], lower_bound=bound, status=status)
-    return Fitted(deadline.of(result), intercept, bound, path)
+    result = _about_both(deadline.of(replace(result, fun=path[-1], status=status)), bound)
+    return Fitted(result, intercept, result.lower_bound, path)
+
+
+def _about_both(result: Result, bound: float) -> Result:
+    """The result with a bound for all weights and intercepts; optimal if its objective meets that.
+
+    That the weights are best for their intercept says nothing about other intercepts.
+    """
+    bound = min(bound, result.fun)
+    closed = result.fun - bound <= result.tiny
+    status = Status.CONVERGED if result.status is Status.OPTIMAL and not closed else result.status
+    return replace(result, lower_bound=bound, status=Status.OPTIMAL if closed else status)
 
 
 def best_intercept(data: Data, u: Host, current: float) -> float:

@@ -45,7 +45,7 @@ def is_infeasible(constraints: Constraints, seconds: float, nodes: int | None = 
         options["time_limit"] = max(seconds, 1e-3)
     n, limits = constraints.n, LinearConstraint(*widened(constraints))
     found = milp(
-        np.zeros(n), constraints=limits, integrality=np.ones(n), bounds=Bounds(0, 1), options=options
+        np.zeros(n), constraints=limits, integrality=np.ones(n, int), bounds=Bounds(0, 1), options=options
     )
     return bool(found.status == INFEASIBLE)
 
