@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 from dcra.exact.mixed_model import mixed_model
 from dcra.losses import NAMES
+from dcra.methods import engine_of
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 
@@ -122,7 +124,7 @@ def test_losses_that_are_not_convex_are_refused(method):
     [
         (lambda: Subgradient(iterations=0), "`iterations` must be at least 1; got 0"),
         (lambda: Subgradient(step=0.0), "`step` must be positive; got 0.0"),
-        (lambda: MpecEpm(max_outer=0), "`max_outer` and `max_inner` must be at least 1"),
+        (lambda: MpecEpm(max_outer=0), "`max_outer`, `max_inner` and `max_steps` must be at least 1"),
     ],
 )
 def test_options_are_checked(make, words):
@@ -304,3 +306,14 @@ def test_rivals_are_judged_by_their_own_points():
     assert result.fun > 1.3 * l1_random(300, 300)
     x0 = np.ones(300)
     assert dcra.minimize(A, b, method="random", starts=1, seed=0, x0=x0).fun == np.abs(A @ x0 - b).sum()
+
+
+@pytest.mark.parametrize("method", ["mpec-epm", "mpec-adm"])
+def test_steps_have_an_end_where_nothing_settles(method):
+    """Tolerances that are never met: every x would take all its steps, for a hundred alternations."""
+    rng = np.random.default_rng(0)
+    A, b = rng.integers(-3, 4, (8, 12)).astype(float), rng.integers(-3, 4, 8).astype(float)
+    engine = replace(engine_of(method), inner_tol=0.0, tol=0.0)
+    result = dcra.minimize(A, b, method=engine, starts=2, seed=0)
+    assert result.status == "converged"
+    assert result.nit == 2 * engine.max_steps == 8000

@@ -261,7 +261,9 @@ class AssignmentState(InTurn):
         if change[r, s] >= -1e-12 * abs(self.cost[0]):
             return True
         self.p[[r, s]] = self.p[[s, r]]
-        self.cost[:] = assignment_cost(self.F, self.D, self.p)
+        before, self.cost[:] = float(self.cost[0]), assignment_cost(self.F, self.D, self.p)
+        if not self.cost[0] < before:  # it was rounding
+            return True
         self.best[:] = self.p
         return False
 

@@ -41,17 +41,20 @@ class Mpec(Engine):
         Relative residuals at which the problem in x counts as solved.
     max_inner : int
         Steps of ADMM for one x.
+    max_steps : int
+        Steps of ADMM for all of them together: on some data no x ever settles.
     """
 
     max_outer: int = 100
     tol: float = 0.01
     inner_tol: float = 3e-3
     max_inner: int = 200
+    max_steps: int = 4000
     needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns", "convex"})
 
     def __post_init__(self) -> None:
-        if self.max_outer < 1 or self.max_inner < 1:
-            raise ValueError("`max_outer` and `max_inner` must be at least 1")
+        if min(self.max_outer, self.max_inner, self.max_steps) < 1:
+            raise ValueError("`max_outer`, `max_inner` and `max_steps` must be at least 1")
 
     def setup_work(self, compiled: Compiled) -> int:
         return factor_work(compiled)
@@ -91,7 +94,8 @@ class MpecState(State):
             split.step(*self.parts)
             self.inner += 1
             self.taken += 1
-            if max(split.primal, split.dual) <= engine.inner_tol or self.inner >= engine.max_inner:
+            last = self.inner >= engine.max_inner or self.taken >= engine.max_steps
+            if max(split.primal, split.dual) <= engine.inner_tol or last:
                 self._alternate()
 
     def _alternate(self) -> None:
@@ -103,7 +107,8 @@ class MpecState(State):
         self.outer, self.inner = self.outer + 1, 0
         self.tighten()
         near = self.outer >= EVERY and bool(np.all(self.gaps < self.engine.tol))
-        self.done = near or self.outer >= self.engine.max_outer
+        spent = self.outer >= self.engine.max_outer or self.taken >= self.engine.max_steps
+        self.done = near or spent
 
     @property
     def steps(self) -> int:

@@ -66,12 +66,13 @@ class QuadraticSwapState(QuadraticAnnealState):
         return self.tables is not None or self._descend(work)
 
     def _descend(self, work: int) -> bool:
-        trials = 1 + work // self.compiled.n
+        trials = self.trials_until_look(1 + work // self.compiled.n)
         cursor, run = self.single, self.swaps.descend_swaps
         self._work += run(*self.arrays, cursor, self.tiny, trials, self.counts, self.reach)
         self._steps += 1
+        over = bool(cursor[1] >= self.compiled.n) or self.stalled()
         self.best = self.s
-        return bool(cursor[1] >= self.compiled.n)
+        return over
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,8 @@ class AnnealState(PointState):
     def _flip(self, work: int) -> bool:
         from dcra._kernels.flip import flip
 
-        trials = max(1, work * self.compiled.n // (2 * self.compiled.work_per_pass))
+        trials = self.trials_until_look(work * self.compiled.n // (2 * self.compiled.work_per_pass))
         self._work += flip(self.model, self.x, self.z, self.score, self.order, self.cursor, trials)
+        over = bool(self.cursor[1] >= self.order.size) or self.stalled()
         self.best = self.x
-        return bool(self.cursor[1] >= self.order.size)
+        return over

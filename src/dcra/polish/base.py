@@ -48,13 +48,23 @@ class AsGivenState(State):
         return self.spins
 
 
+LOOK = 64
+"""Passes of a descent between two looks at its value, computed anew."""
+
+
 class PolishState(InTurn):
-    """Local search, one start after another; `best` is the current answer, `out` holds all of them."""
+    """Local search, one start after another; `best` is the current answer, `out` holds all of them.
+
+    Descents compare values that are kept up to date, and rounding may lead them in circles. They make their
+    trials by `trials_until_look` and end where `stalled` says so: at every look the value has fallen.
+    """
 
     compiled: Compiled
     starts: Starts
     best: Host
     _best_value = inf
+    _trials = 0  # since the last look
+    _looked = inf  # the value there
 
     def __init__(self, compiled: Compiled, starts: Starts) -> None:
         self.compiled, self.starts = compiled, starts
@@ -79,7 +89,27 @@ class PolishState(InTurn):
     def best_value(self) -> float:
         """The objective of `best`, in the units of the compiled problem."""
 
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """The objective of the current point, in the units of the compiled problem."""
+
+    def trials_until_look(self, wanted: int) -> int:
+        """So many of the trials wanted of a descent as may be made before the next look."""
+        count = max(1, min(wanted, LOOK * self.compiled.n - self._trials))
+        self._trials += count
+        return count
+
+    def stalled(self) -> bool:
+        """Whether it is time for a look, and the value has not fallen since the last one."""
+        if self._trials < LOOK * self.compiled.n:
+            return False
+        self.place(self.point)
+        before, self._looked, self._trials = self._looked, self.value, 0
+        return not self._looked < before
+
     def begin(self) -> None:
+        self._trials, self._looked = 0, inf
         self.place(self.out[self.current])
         self.best = self.point.copy()
         self.rng = random_state(self.starts.seed, self.starts.first + self.current)
@@ -119,6 +149,10 @@ class PointState(PolishState):
     @property
     def point(self) -> Host:
         return self.x
+
+    @property
+    def value(self) -> float:
+        return float(self.score[0] + self.score[1])
 
     @property
     def best_value(self) -> float:

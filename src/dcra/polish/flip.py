@@ -44,10 +44,11 @@ class FlipState(PointState):
     def search(self, work: int) -> bool:
         from dcra._kernels.flip import flip
 
-        trials = max(1, work * self.compiled.n // (2 * self.compiled.work_per_pass))
+        trials = self.trials_until_look(work * self.compiled.n // (2 * self.compiled.work_per_pass))
         self._work += flip(self.model, self.x, self.z, self.score, self.order, self.cursor, trials)
+        over = bool(self.cursor[1] >= self.order.size) or self.stalled()
         self.best = self.x
-        return bool(self.cursor[1] >= self.order.size)
+        return over
 
     @property
     def steps(self) -> int:
@@ -63,6 +64,7 @@ class ArrayFlipState(State):
         self.out = initial_spins(compiled, starts)
         self.active = np.arange(len(self.out))
         self.neighbours = Neighbours(compiled)
+        self.values = np.full(len(self.out), np.inf)
         self._steps = 0
 
     def advance(self, work: int) -> None:
@@ -70,10 +72,14 @@ class ArrayFlipState(State):
             if self.done:
                 return
             spins = self.out[self.active]
-            Z = self.compiled.residual(from_numpy(spins, self.compiled.like))
+            S = from_numpy(spins, self.compiled.like)
+            Z = self.compiled.residual(S)
             best = self.neighbours.best(spins, Z)
             self._steps += self.active.size
-            self.active, flipped = self.active[best.gain > 0], best.variable[best.gain > 0]
+            values = to_numpy(value_of(self.compiled, S, Z)).astype(np.float64)
+            going = (best.gain > 0) & (values < self.values[self.active])  # else rounding leads in circles
+            self.values[self.active] = values
+            self.active, flipped = self.active[going], best.variable[going]
             self.out[self.active, flipped] *= -1
 
     @property
@@ -98,6 +104,7 @@ class ProductFlipState(InTurn):
 
     def begin(self) -> None:
         """The point is where it is kept."""
+        self.last = np.inf
 
     def search(self, work: int) -> bool:
         for _ in range(max(1, work // (2 * self.compiled.work_per_pass))):
@@ -117,7 +124,10 @@ class ProductFlipState(InTurn):
         s = from_numpy(spins, compiled.like)
         z = compiled.residual(s)
         scale = (float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 0.0) or 1.0
-        now = float(self._value(s))
+        now = float(value_of(compiled, s, z))
+        if not now < self.last:
+            return -1
+        self.last = now
         g = to_numpy(compiled.pull(compiled.slopes(z, 0.1 * scale)))
         if compiled.quadratic is not None:
             g = g + 2 * to_numpy(compiled.quadratic.apply(s))
@@ -125,11 +135,15 @@ class ProductFlipState(InTurn):
         order = np.argsort(-promise)[:PATIENCE]
         trials = np.repeat(spins[None], order.size, axis=0)
         trials[np.arange(order.size), order] *= -1
-        gains = now - to_numpy(self._value(from_numpy(trials, compiled.like)))
+        T = from_numpy(trials, compiled.like)
+        gains = now - to_numpy(value_of(compiled, T, compiled.residual(T)))
         best = int(np.argmax(gains))
         return int(order[best]) if gains[best] > 1e-12 * abs(now) else -1
 
-    def _value(self, S: Array) -> Any:
-        compiled = self.compiled
-        value = compiled.smoothed(compiled.residual(S), 0.0) + compiled.linear(S)
-        return value if compiled.quadratic is None else value + compiled.quadratic.value(S)
+
+def value_of(compiled: Compiled, S: Array, Z: Array) -> Any:
+    """The objective of spins S (..., n) with residuals Z, in the units of the compiled problem."""
+    value = compiled.smoothed(Z, 0.0) + compiled.linear(S)
+    if not compiled.pieces and compiled.c is None:
+        value = value + 0.0 * S[..., 0]
+    return value if compiled.quadratic is None else value + compiled.quadratic.value(S)

@@ -37,12 +37,17 @@ class PairFlipState(FlipState):
     def prepare(self) -> None:
         super().prepare()
         self.pair_cursor = np.zeros(2, np.int64)
+        self.paired = False
 
     def search(self, work: int) -> bool:
         from dcra._kernels.flip import pair
 
-        if not super().search(work):
+        if not self.paired:
+            self.paired = super().search(work)
+            self._trials = 0 if self.paired else self._trials  # trials not made are not counted
             return False
-        trials = 1 + work // self.compiled.work_per_pass
+        trials = self.trials_until_look(1 + work // self.compiled.work_per_pass)
         self._work += pair(self.model, self.x, self.z, self.score, self.order, self.pair_cursor, trials)
-        return bool(self.pair_cursor[1] >= self.order.size)
+        over = bool(self.pair_cursor[1] >= self.order.size) or self.stalled()
+        self.best = self.x
+        return over

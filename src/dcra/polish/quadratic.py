@@ -78,6 +78,10 @@ class QuadraticState(PolishState):
         return self.s
 
     @property
+    def value(self) -> float:
+        return float(self.score[0])
+
+    @property
     def best_value(self) -> float:
         return float(self.score[1])
 
@@ -133,15 +137,17 @@ class QuadraticFlipState(QuadraticState):
     def search(self, work: int) -> bool:
         self._steps += 1
         if self.single[1] < self.order.size:
-            self._work += self.kernels.descend(*self.arrays, self.order, self.single, self.tiny, max(1, work))
+            trials = self.trials_until_look(work)
+            self._work += self.kernels.descend(*self.arrays, self.order, self.single, self.tiny, trials)
         else:
             row = max(1, self.compiled.work_per_pass // self.compiled.n)
-            before = self.score[0]
-            self._work += self.kernels.descend_pairs(*self.arrays, self.pair, self.tiny, 1 + work // row)
+            before, trials = self.score[0], self.trials_until_look(1 + work // row)
+            self._work += self.kernels.descend_pairs(*self.arrays, self.pair, self.tiny, trials)
             if self.score[0] < before:
                 self.single[:] = 0
+        over = bool(self.single[1] >= self.order.size and self.pair[1] >= self.compiled.n) or self.stalled()
         self.best = self.s
-        return bool(self.single[1] >= self.order.size and self.pair[1] >= self.compiled.n)
+        return over
 
 
 class QuadraticAnnealState(QuadraticFlipState):
