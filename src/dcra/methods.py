@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from dcra.compiled.form import Compiled
@@ -12,8 +13,9 @@ from dcra.exact.meet_in_the_middle import meetable
 from dcra.exact.mixed_model import piecewise_linear, piecewise_quadratic
 from dcra.losses import Loss
 from dcra.messages import suggest
+from dcra.model.operators import MATERIALIZE_ENTRIES, MatrixFree
 from dcra.named import load
-from dcra.search.plans import Plan
+from dcra.search.plans import Nothing, Plan
 from dcra.search.state import Search
 
 RECIPES = "dcra.polish.recipes"
@@ -117,11 +119,20 @@ def make_plan(search: Search, engine: Engine | None) -> Plan:
         from dcra.auto.decision import decide
 
         return decide(search).make_plan()
-    if search.compiled.problem.constraints is None or engine.takes_constraints:
-        return _schedule(engine, search.compiled)
+    compiled = search.compiled
+    if search.limits.time_limit is not None and is_unwritten(compiled) and missing(engine, compiled):
+        return Nothing()
+    if compiled.problem.constraints is None or engine.takes_constraints:
+        return _schedule(engine, compiled)
     from dcra.constrained.plan import ConstrainedPlan
 
     return ConstrainedPlan(search, _schedule(engine, search.relaxation))
+
+
+def is_unwritten(compiled: Compiled) -> bool:
+    """Whether a LinearOperator would have been written out as a matrix, had there been time."""
+    operators = [piece.operator for piece in compiled.pieces]
+    return any(isinstance(A, MatrixFree) and prod(A.shape) <= MATERIALIZE_ENTRIES for A in operators)
 
 
 def missing(engine: Engine, compiled: Compiled) -> list[str]:

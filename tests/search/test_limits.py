@@ -161,7 +161,7 @@ def test_recovery(clock, limit, product):
     M, y, _ = compressed_sensing.instance(60, alpha=0.4, rho=0.5, seed=0)
     begun = clock.now
     found = compressed_sensing.recover(slow(M, clock, product), y + 0.1, time_limit=limit, seed=0, n_jobs=1)
-    stages = 8  # each has an answer to judge when the time is over
+    stages = 12  # each has an operator to look at, or an answer to judge when the time is over
     check(clock, begun, limit, stages * product, found.seconds if product < 0.3 else None)
 
 

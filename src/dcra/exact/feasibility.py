@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import Host
+from dcra.foreign import importing
 from dcra.model.constraints import Constraints
 
 TOLERANCE = 1e-6
@@ -38,7 +39,8 @@ class Widened(NamedTuple):
 
 def is_infeasible(constraints: Constraints, seconds: float, nodes: int | None = None) -> bool:
     """Whether it is certain that no point of the domain satisfies them; False where that is not known."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    with importing():
+        from scipy.optimize import Bounds, LinearConstraint, milp
 
     options: Any = {} if nodes is None else {"node_limit": nodes}
     if isfinite(seconds):
@@ -52,7 +54,8 @@ def is_infeasible(constraints: Constraints, seconds: float, nodes: int | None = 
 
 def widened(constraints: Constraints) -> Widened:
     """Rows that no rounding of theirs makes stricter than the constraints."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     bottom, top = constraints.values
     G, count = constraints.G, np.diff(constraints.G.indptr)
@@ -81,7 +84,8 @@ def row_scale(largest: Host) -> Host:
 
 def sparse_rows(factors: Host, G: Any) -> Any:
     """Diag(factors) G."""
-    from scipy import sparse
+    with importing():
+        from scipy import sparse
 
     return sparse.csr_array(sparse.diags_array(factors) @ G)
 

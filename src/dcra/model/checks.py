@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import prod, sqrt
 from typing import Any
 
@@ -18,7 +19,7 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 def refuse_masked(name: str, x: Any) -> None:
     """Refuse an array of which entries are masked: their values are not meant to be used."""
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+    if "numpy.ma" in sys.modules and np.ma.is_masked(x):  # without it nothing is, and it takes time to load
         count = int(np.sum(np.ma.getmaskarray(x)))
         raise ValueError(
             f"`{name}` must not be masked; {count} of its entries are. Leave their rows or columns out, or "
