@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Generator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from dcra._array import to_numpy
+from dcra._kernels import library
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells leave it to what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,3 +63,37 @@ def xp(request: pytest.FixtureRequest) -> Backend:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    return (yield from skipped_without_loops())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    return (yield from skipped_without_loops())
+
+
+def skipped_without_loops() -> Generator[None, Any, Any]:
+    """Where there are no compiled loops, what fails for want of them is skipped; elsewhere nothing is."""
+    try:
+        return (yield)
+    except Exception as error:
+        if wants_loops(error):
+            pytest.skip("needs the compiled loops")
+        raise
+
+
+def wants_loops(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came from, says what keeps the loops from being called."""
+    if error is None or library.available():
+        return False
+    return library.why_not() in str(error) or wants_loops(error.__cause__ or error.__context__)
+
+
+@pytest.fixture
+def compiled_loops() -> None:
+    """For what array code cannot reach in the starts of a test, or is a trait of the loops."""
+    if not library.available():
+        pytest.skip("needs the compiled loops")

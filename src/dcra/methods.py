@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from dcra._kernels import library
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
@@ -49,14 +50,14 @@ METHODS: dict[str, str] = {
 NEEDS: dict[str, Callable[[Compiled], str]] = {
     "columns": lambda compiled: "" if compiled.has_columns else "A by columns",
     "table": lambda compiled: (
-        "" if compiled.tabulated else "losses known to the compiled loops and A on the host"
+        _loops(compiled) if compiled.fits_loops else "losses known to the compiled loops and A on the host"
     ),
     "losses alone": lambda compiled: (
         "" if compiled.quadratic is None else "a problem without a quadratic term"
     ),
     "quadratic": lambda compiled: (
-        ""
-        if compiled.tabulated and compiled.quadratic is not None and not compiled.pieces
+        _loops(compiled)
+        if compiled.fits_loops and compiled.quadratic is not None and not compiled.pieces
         else "a quadratic objective and nothing else, on the host"
     ),
     "small": lambda compiled: "" if compiled.n <= 40 else "at most 40 variables",
@@ -138,6 +139,11 @@ def is_unwritten(compiled: Compiled) -> bool:
 def missing(engine: Engine, compiled: Compiled) -> list[str]:
     """What a problem lacks for an engine, in words."""
     return [lack for need in sorted(engine.needs) if (lack := NEEDS[need](compiled))]
+
+
+def _loops(compiled: Compiled) -> str:
+    why = library.why_not()
+    return "" if compiled.loops else "the compiled loops" + (f" ({why})" if why else "")
 
 
 def _losses(compiled: Compiled, kind: str, fits: Callable[[Loss], bool]) -> str:

@@ -228,6 +228,7 @@ def pressed(monkeypatch, after):
 
         real(counting, count, n_jobs, grain, stop)
 
+    monkeypatch.setattr(parallel, "GRAIN", 8)
     monkeypatch.setattr(parallel, "in_parallel", interrupted)
 
 

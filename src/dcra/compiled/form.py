@@ -154,10 +154,14 @@ class Compiled:
 
     @property
     def tabulated(self) -> bool:
-        """Whether compiled loops can take it: matrices on the host and losses they know."""
+        """Whether compiled loops may be used, and can take it."""
+        return self.loops and self.fits_loops
+
+    @property
+    def fits_loops(self) -> bool:
+        """Whether it is what compiled loops can take: matrices on the host and losses they know."""
         return (
-            self.loops
-            and is_numpy(self.like)
+            is_numpy(self.like)
             and len(self.pieces) <= 255
             and (self.quadratic is None or self.quadratic.J.has_columns)
             and all(isinstance(p.loss, LOOP_LOSSES) and p.operator.has_columns for p in self.pieces)

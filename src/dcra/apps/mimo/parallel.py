@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dcra._kernels import library
 from dcra.batch.lockstep import Stop, in_parallel
 from dcra.result import Status
 
-GRAIN = 8
-"""Jobs that a thread takes at a time, where there are many."""
+GRAIN = 8 if library.available() else 64
+"""Jobs that a thread takes at a time, where there are many; array code has them move in step."""
 
 
 class Threads:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dcra._kernels import library
+from dcra.apps.mimo import arrays
 from dcra.apps.mimo.model import LARGE, Received
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.tree import k_best_levels, sphere_levels
@@ -43,6 +45,9 @@ HEAT_STEP = 1.4
 """Ratio of neighbouring temperatures between which copies of a frame are exchanged."""
 
 
+LONG, LONG_IN_ARRAYS = 48_000, 3_000
+"""Most passes of sampling over all copies, where the compiled loops do it and where array code does."""
+
 SURE = 0.01
 """Sampling goes on while its second half moves probabilities by more than this on average."""
 
@@ -59,11 +64,12 @@ class DetectionEffort(NamedTuple):
 
 def effort_for(n: int, frames: int) -> DetectionEffort:
     """More starts, and copies at several temperatures, where frames are small; more passes where large."""
+    longest = LONG if library.available() else LONG_IN_ARRAYS
     if n <= SMALL:
         starts = int(np.clip(ANNEALED // (frames * n), 2, 8))
-        return DetectionEffort(starts, 100, 3000, 48_000, True)
+        return DetectionEffort(starts, 100, 3000, longest, True)
     return (
-        DetectionEffort(4, 400, 3000, 48_000, True)
+        DetectionEffort(4, 400, 3000, longest, True)
         if n <= LARGE
         else DetectionEffort(2, 400, 300, 300, False)
     )
@@ -143,11 +149,14 @@ def annealed(
     ladder = temperatures(model, effort.passes)
     q = model.constellation.q
 
-    def work(lo: int, hi: int) -> None:
+    def loops(lo: int, hi: int) -> None:
         scratch = search_scratch(n, G.dtype)
         search_levels(G, h, lo, hi, q, effort.starts, np.uint64(seed), ladder, U, F, scratch)
 
-    threads.spread(work, len(U))
+    def in_step(lo: int, hi: int) -> None:
+        arrays.search_levels(G, h, lo, hi, q, effort.starts, seed, ladder, U, F, threads.stop)
+
+    threads.spread(loops if library.available() else in_step, len(U))
     best = np.argmin(F.reshape(k, effort.starts), axis=1)  # the first of all where none was begun
     return np.asarray(U.reshape(k, effort.starts, n)[np.arange(k), best], np.float64)
 
@@ -196,14 +205,19 @@ def sampled(model: Received, levels: Host, effort: DetectionEffort, seed: int, t
     U, q = levels.astype(G.dtype), model.constellation.q
     P, E = np.eye(q)[model.constellation.index(levels)], np.full((len(U), 2), np.nan)
     heats = sampling_temperatures(model) if effort.exchange else np.array([model.noise_or_guess])
-    copies, samples = heats.size, Samples(U, P, E)
+    copies = heats.size
     least, most = max(8, effort.least // copies), effort.most // copies
 
-    def work(lo: int, hi: int) -> None:
+    def loops(lo: int, hi: int) -> None:
         scratch = sample_scratch(copies, model.n, q, G.dtype)
+        samples = Samples(U, P, E)
         sample_levels(G, h, lo, hi, np.uint64(seed), heats, least, most, SURE, samples, scratch)
 
-    threads.spread(work, len(U))
+    def in_step(lo: int, hi: int) -> None:
+        found = arrays.Samples(U, P, E)
+        arrays.sample_levels(G, h, lo, hi, seed, heats, least, most, SURE, found, threads.stop)
+
+    threads.spread(loops if library.available() else in_step, len(U))
     deviation = np.sqrt(np.maximum(E[:, 1] - E[:, 0] ** 2, 0.0))
     low = E[:, 0] - BELOW * deviation
     return Posterior(P, np.where(np.isnan(low), np.inf, low))

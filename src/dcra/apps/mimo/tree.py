@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dcra._array import Host
+from dcra._kernels import library
+from dcra.apps.mimo import arrays
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.triangular import Triangular
 
@@ -18,10 +20,13 @@ def k_best_levels(form: Triangular, keep: int, threads: Threads) -> Host:
 
     out = np.where(form.Z < 0, -1.0, 1.0)
 
-    def work(lo: int, hi: int) -> None:
+    def loops(lo: int, hi: int) -> None:
         breadth_first(form.R, form.Z, lo, hi, form.q, keep, out, scratch(keep, form.n, form.q))
 
-    threads.spread(work, len(out))
+    def in_step(lo: int, hi: int) -> None:
+        arrays.breadth_first(form.R, form.Z, lo, hi, form.q, keep, out)
+
+    threads.spread(loops if library.available() else in_step, len(out))
     return form.decode(out)
 
 
@@ -34,13 +39,17 @@ def sphere_levels(form: Triangular, levels: Host, most: int, threads: Threads) -
 
     start = form.encode(levels)
     out, sure = start.copy(), np.zeros(len(start), bool)
+    radius = np.array([np.sum((z - form.R @ u) ** 2) for z, u in zip(form.Z, start, strict=True)])
+    radius *= 1 + 1e-12
 
-    def work(lo: int, hi: int) -> None:
+    def loops(lo: int, hi: int) -> None:
         u, scratch = np.empty(form.n), sphere_scratch(form.n)
         for f in range(lo, hi):
-            radius = float(np.sum((form.Z[f] - form.R @ start[f]) ** 2)) * (1 + 1e-12)
-            _, nodes = sphere(form.R, form.Z[f], form.q, u, out[f], radius, most, scratch)
+            _, nodes = sphere(form.R, form.Z[f], form.q, u, out[f], float(radius[f]), most, scratch)
             sure[f] = nodes <= most
 
-    threads.spread(work, len(out))
+    def in_step(lo: int, hi: int) -> None:
+        sure[lo:hi] = arrays.sphere(form.R, form.Z, lo, hi, form.q, out, radius, most) <= most
+
+    threads.spread(loops if library.available() else in_step, len(out))
     return form.decode(out), sure
