@@ -52,6 +52,7 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "table": lambda compiled: (
         _loops(compiled) if compiled.fits_loops else "losses known to the compiled loops and A on the host"
     ),
+    "loops": lambda compiled: _loops(compiled),
     "losses alone": lambda compiled: (
         "" if compiled.quadratic is None else "a problem without a quadratic term"
     ),

@@ -66,7 +66,7 @@ class Closest(Engine):
     grids: int = 4
 
     name: ClassVar[str] = "closest"
-    needs: ClassVar[frozenset[str]] = frozenset({"equations"})
+    needs: ClassVar[frozenset[str]] = frozenset({"equations", "loops"})
 
     def start(self, compiled: Compiled, starts: Starts) -> ClosestState:
         equations = equations_of(compiled.problem)

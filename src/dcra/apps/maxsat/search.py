@@ -18,7 +18,7 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.polish.base import initial_spins
 
-NEEDS = frozenset({"clauses"})
+NEEDS = frozenset({"clauses", "loops"})
 
 
 @dataclass(frozen=True)
