@@ -212,3 +212,14 @@ def test_inputs_are_left_alone():
     every_function(V, g)
     assert np.array_equal(V, before[0])
     assert np.array_equal(g, before[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_normalize_columns_of_numbers_that_have_no_square(dtype):
+    large, small = np.finfo(dtype).max / 4, np.finfo(dtype).tiny
+    U = np.array([[large, small, np.nan, np.inf], [large, 0.0, 1.0, 1.0]], dtype)
+    old = np.array([[0.6] * 4, [0.8] * 4], dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        V = lift.normalize_columns(U, old)
+    half = 0.5**0.5
+    np.testing.assert_allclose(V, [[half, 1, 0.6, 0.6], [half, 0, 0.8, 0.8]], rtol=1e-6)

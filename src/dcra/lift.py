@@ -71,13 +71,16 @@ def rank_gap(V: Array) -> Array:
 
 
 def normalize_columns(U: Array, old: Array) -> Array:
-    """Columns of U scaled to unit length; a zero column is replaced by that of `old`."""
+    """Columns of U scaled to unit length; one that is zero, or no number, is replaced by that of `old`."""
     xp = namespace(U)
     size = xp.sqrt(xp.sum(U * U, axis=-2, keepdims=True))
-    zero = size == 0
-    if not bool(xp.any(zero)):
+    fine = (size > 0) & xp.isfinite(size)
+    if bool(xp.all(fine)):
         return U / size
-    return xp.where(zero, old, U / xp.where(zero, xp.ones_like(size), size))
+    peak = xp.max(xp.abs(U), axis=-2, keepdims=True)  # squares may have been too large, or too small
+    fine = (peak > 0) & xp.isfinite(peak)
+    U = xp.where(fine, U / xp.where(fine, peak, xp.ones_like(peak)), old)
+    return U / xp.sqrt(xp.sum(U * U, axis=-2, keepdims=True))
 
 
 def snap(V: Array) -> Array:

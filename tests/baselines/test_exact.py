@@ -335,3 +335,11 @@ def test_solvers_do_not_take_entries_for_zero():
     result = dcra.solve(problem, method="milp", seed=0)
     assert result.status != "infeasible"
     assert result.lower_bound <= problem.objective([1, 1, 1])
+
+
+def test_nothing_is_infeasible_without_constraints():
+    """A side of 1e39 in units of the row is infinite to HiGHS."""
+    problem = Problem([Term("epsilon_insensitive", [[4.5e-31]], [1e8])])
+    result = dcra.solve(problem, method="milp", seed=0)
+    assert result.status != "infeasible"
+    assert result.lower_bound <= brute_force(problem)

@@ -161,3 +161,13 @@ def test_whole_numbers_too_large_to_add_up_have_an_error():
     problem = Problem([Term("l1", A, [0.0])])
     assert problem.integer_valued
     assert errors_at(problem, np.array([[1.0, 1.0, 1.0]]))[0] >= 1
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "capped_l1"])
+def test_a_right_hand_side_far_from_what_the_matrix_reaches(loss):
+    """Divided by the size of A, the residual is beyond what stands for infinity in tables."""
+    A, b = np.array([[-8e-31, 3e-31]]), np.array([1.0])
+    problem = Problem([Term(loss, A, b)], linear=[1e5, -1.0], domain="binary")
+    result = dcra.solve(problem, method="enumerate", seed=0)
+    assert result.status == "optimal"
+    assert result.fun == problem.objective(points_of(problem)).min()

@@ -191,9 +191,9 @@ class SolverSession(State):
 
     def _confirmed(self, answer: SolverAnswer) -> SolverAnswer:
         """The answer, without the claim that nothing is feasible unless that is certain."""
-        if answer.status is not Status.INFEASIBLE or self.constraints is None:
+        if answer.status is not Status.INFEASIBLE:
             return answer
-        certain = is_infeasible(self.constraints, self.order.seconds)
+        certain = self.constraints is not None and is_infeasible(self.constraints, self.order.seconds)
         return answer if certain else answer._replace(status=Status.CONVERGED)
 
     def advance(self, work: int) -> None:

@@ -22,6 +22,7 @@ from dcra.bounds.dual import trivial_bound
 from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import QuadraticTables
 from dcra.foreign import importing
+from dcra.model.rounding import smooth_size
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_RANK = 48
@@ -197,6 +198,9 @@ class SdpStage:
             return least
         own = compiled.value_scale * least
         precision = float(np.finfo(np.dtype(str(compiled.like.dtype).rpartition(".")[2])).eps)
-        field = compiled.quadratic_tables.field.astype(np.float64)
-        fields = compiled.value_scale * float(np.sum(np.abs(field)))
-        return own + compiled.offset - precision * fields - 8 * EPS * (abs(own) + abs(compiled.offset))
+        tables = compiled.quadratic_tables
+        values = tables.C.cols if isinstance(tables.C, Dense) else tables.C.val
+        sums = [float(np.sum(np.abs(part), dtype=np.float64)) for part in (tables.field, values)]
+        rounded = precision * compiled.value_scale * sum(sums)  # where the working type is a short one
+        summed = (compiled.n + 4) * EPS * smooth_size(compiled.problem)
+        return own + compiled.offset - rounded - summed - 8 * EPS * (abs(own) + abs(compiled.offset))

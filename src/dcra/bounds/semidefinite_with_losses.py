@@ -17,6 +17,7 @@ from dcra.bounds.dual import trivial_bound
 from dcra.bounds.semidefinite import EPS, MOST_DENSE, Relaxation, proof_seconds
 from dcra.compiled.form import Compiled
 from dcra.compiled.units import units_at
+from dcra.model.rounding import smooth_size
 
 
 @dataclass
@@ -75,7 +76,8 @@ class MixedStage:
             p = u - delta * y / weight
             value = float(piece.values(p))
             self.losses += value - float(y @ (p + piece.b))
-            self.size += abs(value) + float(np.abs(y) @ (np.abs(p) + np.abs(piece.b)))
+            reach = piece.operator.row_sizes() + np.abs(piece.b)  # b may be what is left of larger numbers
+            self.size += abs(value) + float(np.abs(y) @ (np.abs(p) + 3 * reach))
             parts.append(y)
         q = np.asarray(compiled.pull(np.concatenate(parts)), np.float64)
         self.relaxation.quadratic = compiled.quadratic_tables._replace(field=2.0 * q)
@@ -87,4 +89,5 @@ class MixedStage:
         field = float(np.sum(np.abs(self.relaxation.quadratic.field)))
         allowance = EPS * (rows + columns) * (self.size + field)
         bound = compiled.value_scale * (own - allowance) + compiled.offset
-        self.bound = max(self.bound, bound - 8 * EPS * abs(compiled.offset))
+        summed = (columns + 4) * EPS * smooth_size(compiled.problem)
+        self.bound = max(self.bound, bound - summed - 8 * EPS * abs(compiled.offset))

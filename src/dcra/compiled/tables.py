@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import frexp
+from math import frexp, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,6 +99,16 @@ def _table_row(p: Piece, scale: float) -> tuple[int, list[float]]:
     """The five numbers of `_kernels.store.Rows` for a piece whose A and b were divided by `scale`."""
     kind, row = _exact_row(p, p.argument * scale)
     return kind, [max(-FAR, min(number, FAR)) for number in row]
+
+
+def is_cut_off(p: Piece, scale: float, reach: float) -> bool:
+    """Whether the loops see another loss at residuals up to `reach`: FAR stands for infinity in tables."""
+    kind, (slope, k, e, *ends) = _exact_row(p, p.argument * scale)
+    if kind != TABLE:
+        return bool(max(p.argument * scale, k, e, *map(abs, ends)) >= FAR)
+    steepest = slope * max(1.0, reach / scale) if k > 0 else 0.0
+    finite = [abs(end) for end in ends if abs(end) < inf]
+    return bool(max(steepest, k, e, *finite) >= FAR)
 
 
 def _exact_row(p: Piece, a: float) -> tuple[int, list[float]]:

@@ -25,6 +25,9 @@ from dcra.losses import Linear, LInf, Loss, TableLoss
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
 
+LARGEST_SIDE = 1e6
+"""Sides of rows, in units of their entries, that are left to solvers as they are."""
+
 
 def piecewise_linear(loss: Loss) -> bool:
     """Whether a linear program can express the loss."""
@@ -169,7 +172,8 @@ def _term(term: Term, low: float, width: float) -> tuple[Host, float, _ModelBloc
     if isinstance(term.loss, LInf):
         common = power_of_two(_largest(M.data))
         return np.zeros(n), 0.0, _largest_residual(M / common, h / common, common * weight[0])
-    scale = row_scale(np.asarray(abs(M).max(axis=1).toarray()).ravel())  # tolerances of solvers are absolute
+    largest = np.asarray(abs(M).max(axis=1).toarray()).ravel()  # tolerances of solvers are absolute
+    scale = row_scale(np.maximum(largest, np.abs(h) / LARGEST_SIDE))
     M, h = sparse_rows(1 / scale, M), h / scale
     assert isinstance(term.loss, TableLoss)
     k, e, lo, hi = term.loss.table

@@ -15,8 +15,7 @@ from dcra._array import Host, to_numpy
 from dcra._kernels.gray import BLOCK
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
-from dcra.compiled.tables import FAR
-from dcra.losses import TableLoss
+from dcra.compiled.tables import is_cut_off
 from dcra.model.rounding import EPS, OWN, smooth_size
 
 FLIPPING = BLOCK.bit_length() - 1
@@ -33,8 +32,8 @@ class RunningError:
         """For blocks that begin at spins (k, n)."""
         compiled = self.compiled
         moved, size = np.zeros(len(spins)), np.zeros(len(spins))
-        for piece in compiled.pieces:
-            part = self._of_piece(piece, spins)
+        for piece, scale in zip(compiled.pieces, compiled.tables(np.float64).scales, strict=True):
+            part = self._of_piece(piece, scale, spins)
             moved, size = moved + part[0], size + part[1]
         smooth = smooth_size(compiled.problem) / compiled.value_scale
         rows = compiled.n_rows + compiled.n
@@ -43,7 +42,7 @@ class RunningError:
             total = compiled.value_scale * (moved + steps) + 8 * EPS * abs(compiled.offset)
         return np.where(np.isfinite(total), total, inf)
 
-    def _of_piece(self, p: Piece, spins: Host) -> tuple[Host, Host]:
+    def _of_piece(self, p: Piece, scale: float, spins: Host) -> tuple[Host, Host]:
         """By how much residuals that are off move the piece, and the size of its values."""
         A = p.operator.dense().astype(np.float64)
         high = spins.copy()
@@ -52,7 +51,7 @@ class RunningError:
         with np.errstate(over="ignore", invalid="ignore"):
             reach = np.abs(high @ A.T - to_numpy(p.b)) + np.abs(A[:, :FLIPPING]).sum(axis=1)
             e = EPS * (first_roundings(A.shape[1]) * (2 * sums + b) + BLOCK * reach)
-            if _cut_off(p, reach + e):
+            if is_cut_off(p, scale, float(np.max(reach + e, initial=0.0))):
                 return np.full(len(spins), inf), np.full(len(spins), inf)
             weight = np.abs(np.asarray(p.weight if isinstance(p.weight, float) else to_numpy(p.weight)))
             sides = [np.abs(p.loss.values(side * p.argument * reach)) for side in (1.0, -1.0)]
@@ -68,16 +67,3 @@ class RunningError:
 def first_roundings(n: int) -> float:
     """Roundings of a residual before the first flip: of b in the spin form, and of n products."""
     return 2.0 * n + 8
-
-
-def _cut_off(p: Piece, reach: Host) -> bool:
-    """Whether the tables hold another loss, for a number beyond the one that stands for infinity."""
-    if not isinstance(p.loss, TableLoss):
-        return bool(p.argument * np.max(reach, initial=0.0) >= FAR)
-    k, e, lo, hi = p.loss.table
-    w = p.weight if isinstance(p.weight, float) else 1.0
-    slope = w * p.argument
-    numbers = [k / (slope * p.argument) if slope else 0.0, e / p.argument]
-    numbers += [slope * end for end in (lo, hi) if abs(end) < inf]
-    steepest = slope * p.argument * np.max(reach, initial=0.0) / k if k > 0 else 0.0
-    return bool(max(map(abs, [*numbers, steepest])) >= 0.01 * FAR)

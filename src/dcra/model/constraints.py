@@ -186,8 +186,13 @@ class Constraints:
         return np.asarray(np.max(self.excess(x), axis=-1, initial=0.0))
 
     def furthest(self, x: Host) -> float:
-        """By how much the worst row is off at x (n,), slack or not."""
-        return float(np.max(self.off(x), initial=0.0))
+        """By how much the worst row is off at x (n,), slack or not, rounded once."""
+        activity = self.activity(x)
+        beyond = np.maximum(self.low - activity, activity - self.high)
+        off = np.maximum(beyond, 0.0)
+        for i in np.flatnonzero(~self.whole & (beyond >= -self.rounding)):
+            off[i] = self._exactly_off(x, int(i))
+        return float(np.max(off, initial=0.0))
 
     @cached_property
     def equalities(self) -> Host:
