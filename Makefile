@@ -12,7 +12,7 @@ export DCRA_DATA ?= $(abspath $(SHARED))
 LEVEL := $(if $(filter x86_64,$(shell uname -m)),v2,native)
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
-.PHONY: demo test lint format packages sanitize clean
+.PHONY: demo test lint format packages sanitize campaign clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dcra demo
@@ -49,6 +49,14 @@ sanitize:
 	  --config-settings=cmake.define.DCRA_LEVELS=$(LEVEL) --config-settings=build-dir=build/sanitize .
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  $(VENV)-sanitize/bin/python -m pytest -p no:cacheprovider tests/kernels
+
+# Random problems, damaged files and time limits at length: make campaign SECONDS=600 SEED=7
+SECONDS ?= 600
+SEED ?= 7
+campaign: $(VENV)/.dev
+	$(BIN)/python -m tests.campaign.problems --seconds $$(($(SECONDS) / 2)) --seed $(SEED)
+	$(BIN)/python -m tests.campaign.files --seconds $$(($(SECONDS) * 3 / 10)) --seed $(SEED)
+	$(BIN)/python -m tests.campaign.limits --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
 
 clean:
 	rm -rf $(VENV) $(VENV)-wheel $(VENV)-sdist $(VENV)-sanitize build dist .pytest_cache .mypy_cache .ruff_cache
