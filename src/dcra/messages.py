@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 
 def suggest(name: str, got: Any, allowed: Iterable[str]) -> str:
     """'`name` must be one of ...; got ...; did you mean ...?'"""
+    from difflib import get_close_matches
+
     options = list(allowed)
     near = get_close_matches(str(got).lower(), options, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -12,7 +12,6 @@ from scipy import sparse
 import dcra
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
-from dcra.exact import judging
 from dcra.exact.enumeration import SEGMENTS, Enumerate, spins_of
 from dcra.exact.judging import Judge
 from dcra.losses import NAMES
@@ -113,7 +112,7 @@ def test_fractions_decide_what_float64_cannot():
 
 
 def test_without_fractions_there_is_no_claim(monkeypatch):
-    monkeypatch.setattr(judging, "exact_value", lambda problem, x: None)
+    monkeypatch.setattr("dcra.model.exact_value.exact_value", lambda problem, x: None)
     problem = Problem(linear=[1e16, 1.0, -1e16, 3.0])
     judge = Judge(compile_problem(problem))
     judge.best, judge.tolerance = -4.0, 0.0

@@ -11,7 +11,6 @@ import os
 import warnings
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from dcra import _kernels
@@ -45,11 +44,11 @@ def warn_if_missing() -> None:
         )
 
 
-def folder() -> Path:
+def folder() -> str:
     """Where the library lies."""
     found = _path(level() or "")
     assert found is not None
-    return found.parent
+    return os.path.dirname(found)
 
 
 def library() -> ctypes.CDLL:
@@ -76,14 +75,14 @@ def _chosen() -> tuple[str | None, ctypes.CDLL | None, str]:
     if not able:
         return None, None, "this processor is older than x86-64-v2, which dcra's compiled loops need"
     name = asked or able[0]
-    return name, ctypes.CDLL(str(built[name])), ""
+    return name, ctypes.CDLL(built[name]), ""
 
 
-def _able(built: dict[str, Path]) -> list[str]:
+def _able(built: dict[str, str]) -> list[str]:
     """What this processor can do of what was built, the best first."""
     if "native" in built:
         return ["native"]
-    lowest = ctypes.CDLL(str(list(built.values())[-1]))
+    lowest = ctypes.CDLL(list(built.values())[-1])
     number = entry(lowest, "cpu_level", ctypes.c_int64)()
     return [name for name in built if int(name[1]) <= number]
 
@@ -94,10 +93,10 @@ def entry(found: ctypes.CDLL, symbol: str, returns: type | None, *takes: type) -
     return ctypes.CFUNCTYPE(returns, *takes)(address)
 
 
-def _path(name: str) -> Path | None:
+def _path(name: str) -> str | None:
     """An editable installation has its libraries and its sources in different folders."""
     for folder in _kernels.__path__:
-        path = Path(folder, f"dcra_{name}{SUFFIX}")
-        if path.exists():
+        path = os.path.join(folder, f"dcra_{name}{SUFFIX}")
+        if os.path.exists(path):
             return path
     return None

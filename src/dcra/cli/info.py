@@ -79,4 +79,4 @@ def loops() -> Section:
 
     if not library.available():
         return {"state": f"{library.why_not()}; {library.CURE}"}
-    return {"state": f"ready, for {library.level()}", "folder": str(library.folder())}
+    return {"state": f"ready, for {library.level()}", "folder": library.folder()}

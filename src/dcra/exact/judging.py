@@ -8,7 +8,6 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.compiled.form import Compiled
-from dcra.model.exact_value import exact_value
 from dcra.model.rounding import errors_at, largest_error
 
 MOST_FRACTIONS = 1000
@@ -65,6 +64,8 @@ class Judge:
 
     def _without_rounding(self, spins: Host, otherwise: float) -> float:
         """The exact value, rounded down; `otherwise` where it cannot be had, or too many were asked for."""
+        from dcra.model.exact_value import exact_value  # rarely needed, and slow to load
+
         self.fractions -= 1
         x = self.compiled.in_domain(spins)
         exact = exact_value(self.compiled.problem, x) if self.fractions >= 0 else None
