@@ -49,6 +49,25 @@ def test_an_error_ends_the_work(n_workers):
         crew_of(jobs, in_order=False).run(n_workers, lambda: None)
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+def test_an_error_in_what_another_thread_makes_of_an_outcome_comes_out(in_order):
+    raised = threading.Event()
+
+    def here():
+        return threading.current_thread() is threading.main_thread()
+
+    def absorb(outcome):
+        if not here():
+            raised.set()
+            raise ArithmeticError("absorbed elsewhere")
+
+    crew = crew_of([Job(lambda tick: None, absorb) for _ in range(40)], in_order=in_order)
+    take = crew._take
+    crew._take = lambda tick: take(tick) if not here() or raised.wait(10) else None  # others come first
+    with pytest.raises(ArithmeticError, match="absorbed elsewhere"):
+        crew.run(3, lambda: None)
+
+
 @pytest.mark.parametrize("n_workers", [1, 3])
 def test_an_interrupt_halts_all(n_workers):
     halted = threading.Event()

@@ -65,7 +65,7 @@ class Crew:
     def run(self, n_workers: int, halt: Callable[[], None]) -> None:
         """Work with `n_workers` threads, this one included; `halt` makes all of them end."""
         self._fill()
-        others: list[Future[None]] = [workers().submit(self._work, _nothing) for _ in range(n_workers - 1)]
+        others: list[Future[None]] = [workers().submit(self._help) for _ in range(n_workers - 1)]
         try:
             self._work(self.tick)
             while wait(others, timeout=PATIENCE).not_done:
@@ -76,6 +76,15 @@ class Crew:
             raise
         if self.error is not None:
             raise self.error
+
+    def _help(self) -> None:
+        """What another thread does; no error of its own gets lost, or leaves the others waiting."""
+        try:
+            self._work(_nothing)
+        except BaseException as error:
+            with self.lock:
+                self.error = self.error or error
+                self.lock.notify_all()
 
     def _work(self, tick: Callable[[], None]) -> None:
         while (job := self._take(tick)) is not None:
