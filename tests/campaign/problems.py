@@ -15,19 +15,23 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 
 from dcra.messages import SolverUnavailable
-from tests.campaign.cases import Case, draw_case, smaller
-from tests.campaign.oracle import findings, truth_of
+from tests.campaign.cases import Case, draw_case, draw_methods, smaller
+from tests.campaign.oracle import Truth, findings, truth_of
 
 PATIENCE = 60
 """Seconds after which a solve counts as one that does not end."""
 
 SHRINKING = 20.0
 """Seconds spent on making a finding smaller."""
+
+METHODS_PER_PROBLEM = 3
+"""How many methods solve the same problem, whose truth is computed once."""
 
 REFUSED = re.compile(r"needs|must|cannot be satisfied|contradict|overflow|too large|at least")
 
@@ -36,9 +40,9 @@ class Endless(BaseException):
     """A solve took longer than PATIENCE."""
 
 
-def judged(case: Case) -> tuple[str, list[str]]:
+def judged(case: Case, truth: Truth | None = None) -> tuple[str, list[str]]:
     """What became of a case, 'solved' or 'refused', and what is wrong with that."""
-    truth = truth_of(case)
+    truth = truth or truth_of(case)
     if not np.all(np.isfinite(truth.values.astype(float))):
         return "overflow", []
     try:
@@ -101,18 +105,27 @@ def run(seconds: float, seed: int, most: float = inf, show: bool = True) -> tupl
     found: list[str] = []
     number = 0
     while time.monotonic() < end and number < most:
-        case = draw_case(np.random.default_rng((seed, number)))
-        what, wrong = judged(case)
-        counts[what] += 1
-        counts[case.method] += 1
-        if wrong:
-            least = shrunk(case, wrong[0].partition(":")[0]) if show else case
-            lines = (f"seed {seed}, case {number}, {case.method}: {wrong[0]}", least, judged(least)[1])
-            found.append("\n    ".join(map(str, lines)))
-            if show:
-                print(found[-1], flush=True)
+        rng = np.random.default_rng((seed, number))
+        problem = draw_case(rng)
+        truth = truth_of(problem)
+        for method in draw_methods(rng, METHODS_PER_PROBLEM):
+            case = replace(problem, method=method)
+            what, wrong = judged(case, truth)
+            counts[what] += 1
+            counts[method] += 1
+            if wrong:
+                found.append(reported(case, f"seed {seed}, case {number}", wrong[0], show))
         number += 1
     return counts, found
+
+
+def reported(case: Case, where: str, words: str, show: bool) -> str:
+    """A finding in words; shrunk and printed if it is to be shown."""
+    least = shrunk(case, words.partition(":")[0]) if show else case
+    text = "\n    ".join(map(str, (f"{where}, {case.method}: {words}", least, judged(least)[1])))
+    if show:
+        print(text, flush=True)
+    return text
 
 
 def main() -> int:
