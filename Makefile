@@ -54,7 +54,8 @@ sanitize:
 SECONDS ?= 600
 SEED ?= 7
 campaign: $(VENV)/.dev
-	$(BIN)/python -m tests.campaign.problems --seconds $$(($(SECONDS) / 2)) --seed $(SEED)
+	$(BIN)/python -m tests.campaign.problems --seconds $$(($(SECONDS) * 3 / 10)) --seed $(SEED)
+	$(BIN)/python -m tests.campaign.fields --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.files --seconds $$(($(SECONDS) * 3 / 10)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.limits --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
 

@@ -261,11 +261,14 @@ int64_t advance(const Model<S>& model, const T* b, T* V, T* x, T* z, double* pro
             }
             if (kept) progress[SMOOTHED] = smoothed;
         }
-        if (!kept) continue;
-        copy(own.U, V, p * m);
-        copy(own.x_new, x, n);
-        copy(own.z_new, z, r);
-        if (moved <= options[STEP_TOL] * options[STEP_TOL] * double(p) || progress[INNER] >= options[MAX_INNER])
+        if (kept) {
+            copy(own.U, V, p * m);
+            copy(own.x_new, x, n);
+            copy(own.z_new, z, r);
+        }
+        // A small step ends the loop even if it was taken back: by rounding, no step may ever be kept.
+        const bool small = !(moved > options[STEP_TOL] * options[STEP_TOL] * double(p));
+        if (small || (kept && progress[INNER] >= options[MAX_INNER]))
             raise_penalty(V, own.gram, own.vectors, p, m, progress, options);
     }
     return steps;

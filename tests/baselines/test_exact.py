@@ -343,3 +343,19 @@ def test_nothing_is_infeasible_without_constraints():
     result = dcra.solve(problem, method="milp", seed=0)
     assert result.status != "infeasible"
     assert result.lower_bound <= brute_force(problem)
+
+
+def test_presolve_draws_no_conclusion_from_rounding():
+    """A bound of a residual that its row met up to rounding, and a tiny entry, fixed the variable wrongly."""
+    A = np.array([-4.6621837125749495e6, -7.7633091540062466e1, 1.7868778049495227e-8, 4.2979830971240390e-4])
+    A = np.append(
+        A, [8.7358938032837639e-3, -1.7269439115847438e-1, 2.5654894456504155e2, -1.507117559696937e-2]
+    )
+    b = np.array([2.040953295964220e14, -2.396370986285995e15, -2.481874470274820e14, -3.859042361894763e15])
+    b = np.append(
+        b, [-4.138360341117052e15, -1.651215496763168e15, -2.081543814443770e14, -3.425530167463698e15]
+    )
+    problem = Problem([Term("quantile", A[:, None], b, 1e-30)], linear=np.array([-5e29]))
+    result = dcra.solve(problem, method="milp")
+    assert result.x == [1]
+    assert result.lower_bound <= result.fun

@@ -317,3 +317,22 @@ def test_steps_have_an_end_where_nothing_settles(method):
     result = dcra.minimize(A, b, method=engine, starts=2, seed=0)
     assert result.status == "converged"
     assert result.nit == 2 * engine.max_steps == 8000
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+@pytest.mark.parametrize("method", ["l2box-admm", "mpec-epm", "mpec-adm"])
+@pytest.mark.parametrize(
+    ("A", "b", "loss"),
+    [
+        (np.array([[-2.2e29, -4.5e28]]), np.array([3e29]), "l1"),
+        (np.array([[1e9, 1e9 + 1], [1e9, 1e9], [1.0, 2.0]]), np.array([0.0, 1e9, 1.0]), "squared"),
+        (
+            sparse.csr_array(np.array([[1e-31, 2e-31], [3e-31, -1e-31]], np.float32)),
+            np.array([3.0, 1e16]),
+            "linf",
+        ),
+    ],
+)
+def test_extreme_data_leave_the_system_solvable(method, A, b, loss):
+    result = dcra.minimize(A, b, loss, method=method, starts=1, seed=0)
+    assert np.isfinite(result.fun)

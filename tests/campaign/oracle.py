@@ -43,13 +43,18 @@ class Truth(NamedTuple):
     errors: np.ndarray
     off: np.ndarray  # (points, rows)
     slack: np.ndarray  # (rows,), as documented
-    rounding: np.ndarray  # (rows,), of `off`
-    allowed: np.ndarray  # which points the documented slack lets pass
+    rounding: np.ndarray  # (points, rows), of `off`
+    allowed: np.ndarray  # which points the documented slack lets pass, perhaps
 
     @property
     def strict(self) -> np.ndarray:
         """Which points satisfy every row without any slack."""
         return np.all(self.off <= 0, axis=1)
+
+    @property
+    def certain(self) -> np.ndarray:
+        """Which points the documented slack lets pass, whatever rounding was."""
+        return np.all(self.off <= np.maximum(self.slack - self.rounding, 0.0), axis=1)
 
     def of(self, x: np.ndarray) -> int:
         return int(np.flatnonzero(np.all(x == self.X, axis=1))[0])
@@ -86,7 +91,7 @@ def _residual(case: Case, part, X):
 
 def _rows(case: Case, X):
     """By how much each row is off at each point, the slack that docs/constraints.md states, and rounding."""
-    offs, slacks, roundings = [np.zeros((len(X), 0))], [np.zeros(0)], [np.zeros(0)]
+    offs, slacks, roundings = [np.zeros((len(X), 0))], [np.zeros(0)], [np.zeros((len(X), 0))]
     for rows in case.rows:
         value = X @ rows.G.astype(LONG).T
         offs.append(np.maximum(np.maximum(rows.low - value, value - rows.high), 0))
@@ -98,8 +103,9 @@ def _rows(case: Case, X):
         unit = np.where(np.isinf(unit), 0.0, unit)
         slack = np.minimum(1e-9 * unit + (count + 2) * 2.0**-52 * reach, unit / 4)
         slacks.append(np.where(whole, 0.0, slack))
-        roundings.append(np.where(whole, 0.0, 2 * (count + 2) * EPS * reach))
-    return np.concatenate(offs, axis=1), np.concatenate(slacks), np.concatenate(roundings)
+        at = np.abs(X) @ np.abs(rows.G).T + np.max(np.abs(ends), axis=0)
+        roundings.append(np.where(whole, 0.0, 2 * (count + 2) * EPS * at))
+    return np.concatenate(offs, axis=1), np.concatenate(slacks), np.concatenate(roundings, axis=1)
 
 
 def findings(case: Case, result: dcra.Result, truth: Truth) -> list[str]:
@@ -114,7 +120,7 @@ def findings(case: Case, result: dcra.Result, truth: Truth) -> list[str]:
     if not abs(result.fun - truth.values[at]) <= error + truth.errors[at]:
         wrong.append(f"fun: {result.fun!r} at x, where F is {truth.values[at]!r}; stated error {error:.3g}")
     wrong += _about_rows(result, truth, at)
-    if result.feasible and truth.allowed.any():
+    if result.feasible and truth.certain.any():
         wrong += _about_bounds(problem, result, truth, at)
     return wrong
 
@@ -126,7 +132,7 @@ def _about_rows(result: dcra.Result, truth: Truth, at: int) -> list[str]:
     if not result.feasible and truth.strict[at]:
         wrong.append("feasible: x satisfies every row, and is called infeasible")
     most = float(np.max(truth.off[at], initial=0.0))
-    if not abs(result.violation - most) <= 1e-12 * most + np.max(truth.rounding, initial=0.0):
+    if not abs(result.violation - most) <= 1e-12 * most + np.max(truth.rounding[at], initial=0.0):
         wrong.append(f"violation: {result.violation!r}, and the worst row is off by {most!r}")
     if result.status == "infeasible" and truth.strict.any():
         wrong.append("status: infeasible, and there are feasible points")
@@ -134,7 +140,7 @@ def _about_rows(result: dcra.Result, truth: Truth, at: int) -> list[str]:
 
 
 def _about_bounds(problem: dcra.Problem, result: dcra.Result, truth: Truth, at: int) -> list[str]:
-    fine = np.flatnonzero(truth.strict if truth.strict.any() else truth.allowed)
+    fine = np.flatnonzero(truth.strict if truth.strict.any() else truth.certain)
     best = int(fine[np.argmin(truth.values[fine])])
     error = max(error_at(problem, problem.check_point("x", truth.X[best])), result.tiny)
     room = error + truth.errors[best] + truth.errors[at]

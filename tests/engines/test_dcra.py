@@ -307,3 +307,25 @@ def test_rows_that_no_x_changes(engine):
     for asarray in libraries():
         compiled = compiled_of(asarray(np.zeros((2, 4))), asarray(np.ones(2)))
         assert np.isin(finish(engine.start(compiled, Starts(0, 0, 2))), (-1.0, 1.0)).all()
+
+
+def test_steps_that_rounding_forbids_do_not_go_on_for_ever():
+    """In float32 the descent inequality can fail at every step; L then grew, and nothing ever ended."""
+    A = np.array(
+        [
+            [0, 2, 0, -1, 0, -1, 1, 2, -2],
+            [-2, -2, -2, 2, 2, 0, 0, 2, 0],
+            [-2, 2, -1, -2, -2, 2, -1, 0, 2],
+            [0, -2, 0, 1, 2, 1, 2, 2, 0],
+            [1, 2, -1, -1, -2, -1, -1, -1, 2],
+            [1, 0, 2, 0, 0, 2, -2, -2, 1],
+            [0, -1, 0, -2, 2, 0, 1, -2, -2],
+            [0, 2, 1, -2, 1, -2, 2, 1, -1],
+        ]
+    )
+    b = np.array([-11, 12, -22, -24, 16, 22, 6, 22]) / 10
+    problem = Problem([Term("linf", (A / 10).astype(np.float32), b, 1e6)])
+    state = DCRA().start(compile_problem(problem), Starts(10, 0, 2))
+    for _ in range(4000):
+        state.advance(1)
+    assert state.done

@@ -130,7 +130,8 @@ def exact_penalty(F: Host, D: Host) -> float:
     products = float(np.sum(np.minimum(F, 0))) * float(np.max(D, initial=0.0))
     products += float(np.sum(np.maximum(F, 0))) * float(min(0.0, np.min(D)))
     least = len(F) ** 2 * products  # every pair of places may be taken by every pair of facilities
-    return assignment_cost(F, D, np.arange(len(F))) - least + 1.0
+    margin = float(np.max(np.abs(F))) * float(np.max(np.abs(D)))  # costs must not drown in the penalty
+    return assignment_cost(F, D, np.arange(len(F))) - least + (margin or 1.0)
 
 
 def _build_quadratic(F: Host, D: Host, w: float) -> Any:

@@ -173,6 +173,7 @@ def _dense_factor(B: Host, shift: float) -> Callable[[Host], Host]:
         from scipy.linalg import cho_factor, cho_solve
 
     r, n = B.shape
+    shift = _seen(shift, n, float(np.max(np.sum(B * B, axis=0))))
     if n <= r:
         factor = cho_factor(B.T @ B + shift * np.eye(n))
         return lambda V: cho_solve(factor, V.T).T
@@ -186,8 +187,15 @@ def _sparse_factor(blocks: list[Any], shift: float) -> Callable[[Host], Host]:
         from scipy.sparse.linalg import splu
 
     B = sparse.vstack(blocks, format="csc").astype(np.float64)
-    factor = splu(sparse.csc_array(B.T @ B + shift * sparse.eye_array(B.shape[1])))
+    gram = sparse.csc_array(B.T @ B)
+    shift = _seen(shift, B.shape[1], float(np.max(gram.diagonal())))
+    factor = splu(sparse.csc_array(gram + shift * sparse.eye_array(B.shape[1])))
     return lambda V: np.ascontiguousarray(factor.solve(np.ascontiguousarray(V.T)).T)
+
+
+def _seen(shift: float, n: int, largest: float) -> float:
+    """A shift that is not lost in the rounding of the matrix: it keeps it positive definite."""
+    return max(shift, 16 * n * float(np.finfo(float).eps) * largest)
 
 
 def _size(X: Array) -> float:

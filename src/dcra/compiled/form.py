@@ -33,6 +33,9 @@ SAFE_EXPONENT = {"float64": 128, "float32": SAFE_FLOAT32_EXPONENT}
 SAFE_VALUE_EXPONENT = 64
 """Values of F between 2^-64 and 2^64 are left as they are: within the reach of float32 tables."""
 
+FARTHEST = {"float64": 2.0**500, "float32": 2.0**60}
+"""Right-hand sides stay below: they are far beyond what A of moderate size can reach, and have squares."""
+
 LOOP_LOSSES = (TableLoss, Logistic, CappedL1)
 """Losses that the compiled loops know."""
 
@@ -210,7 +213,7 @@ def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool
     pieces: list[Piece] = []
     offset = problem.constant
     linear: Any = 0.0 if problem.linear is None else problem.linear  # linear losses join it
-    safe = SAFE_EXPONENT["float32" if problem.like.dtype == namespace(problem.like).float32 else "float64"]
+    safe = SAFE_EXPONENT[_float_name(problem.like)]
     start = 0
     for index, term in enumerate(problem.terms):
         operator, b, weight = term.operator, term.b, term.weight
@@ -310,10 +313,16 @@ def _value_scale(pieces: list[Piece], c: Array | None, safe: int, form: SpinQuad
     return 1.0 if abs(exponent) <= safe else 2.0**exponent
 
 
+def _float_name(like: Array) -> str:
+    return "float32" if like.dtype == namespace(like).float32 else "float64"
+
+
 def _in_working_type(p: Piece, value_scale: float, like: Array) -> Piece:
     """The piece with weights divided by the value scale, and all its arrays in the working float type."""
     weight = p.weight / value_scale
     if not isinstance(weight, float):
         weight = namespace(weight).astype(weight, like.dtype)
-    b = namespace(p.b).astype(p.b, like.dtype)
+    xp = namespace(p.b)
+    farthest = FARTHEST[_float_name(like)]
+    b = xp.astype(xp.clip(p.b, -farthest, farthest), like.dtype)
     return replace(p, operator=p.operator.astype(like.dtype), b=b, weight=weight)

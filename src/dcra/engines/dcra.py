@@ -277,11 +277,12 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     move = V - it.V
     moved = xp.sum(move * move, axis=(-2, -1))
     inner = it.inner + 1
+    small = ~(moved > engine.step_tol**2 * V.shape[-1])
     new = it._replace(
         V=V,
         z=compiled.residual(x),
         inner=inner,
-        leave=(moved <= engine.step_tol**2 * V.shape[-1]) | (inner >= engine.max_inner),
+        leave=small | (inner >= engine.max_inner),
     )
     if engine.curvature != "auto" and engine.objective_tol is None:
         return new
@@ -293,7 +294,7 @@ def step(engine: DCRA, compiled: Compiled, it: Iterate) -> Iterate:
     promised = it.smoothed + xp.sum(g * dx, axis=-1) + 0.5 * it.L * xp.sum(dx * dx, axis=-1)
     if compiled.quadratic is not None:  # its curvature is known: only the losses are on trial
         promised = promised + coupled_value(compiled, V) - coupled_value(compiled, it.V)
-    return backtrack(it, new, promised)
+    return backtrack(it, new, promised, small)
 
 
 def v0_after_columns(V: Array, target: Array, g: Array) -> Array:
@@ -307,8 +308,11 @@ def v0_after_columns(V: Array, target: Array, g: Array) -> Array:
     return namespace(V).concat([first, W], axis=-1)
 
 
-def backtrack(it: Iterate, new: Iterate, promised: Array) -> Iterate:
-    """Keep the steps that met the descent inequality; take back the others and enlarge their curvature."""
+def backtrack(it: Iterate, new: Iterate, promised: Array, small: Array) -> Iterate:
+    """Keep the steps that met the descent inequality; take back the others and enlarge their curvature.
+
+    A `small` step ends the inner loop even if it is taken back: by rounding, no step may ever be kept.
+    """
     xp = namespace(it.V)
     kept = new.smoothed <= promised + 1e-12 * xp.abs(it.smoothed)
     return new._replace(
@@ -316,7 +320,7 @@ def backtrack(it: Iterate, new: Iterate, promised: Array) -> Iterate:
         z=xp.where(kept[:, None], new.z, it.z),
         smoothed=xp.where(kept, new.smoothed, it.smoothed),
         L=xp.where(kept, SHRINK * it.L, GROW * it.L),
-        leave=new.leave & kept,
+        leave=(new.leave & kept) | small,
     )
 
 

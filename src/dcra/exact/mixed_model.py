@@ -248,8 +248,12 @@ def _convolution(M: Any, h: Host, weight: Host, scale: Host, loss: TableLoss) ->
 
 
 def _reach(M: Any, h: Host) -> tuple[Host, Host]:
-    """The smallest and the largest M u - h over u in [0,1]^n."""
-    return M.minimum(0).sum(axis=1) - h, M.maximum(0).sum(axis=1) - h
+    """Less than the smallest and more than the largest M u - h over u in [0,1]^n.
+
+    Bounds that rows meet up to rounding make a solver's presolve draw conclusions from that rounding.
+    """
+    room = np.ceil(1 + 1e-6 * np.abs(h))
+    return M.minimum(0).sum(axis=1) - h - room, M.maximum(0).sum(axis=1) - h + room
 
 
 def power_of_two(size: float) -> float:
