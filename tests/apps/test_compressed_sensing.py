@@ -89,6 +89,7 @@ def test_many_measurement_vectors_at_once():
     np.testing.assert_array_equal(single.x, X[:, :1])
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("ones", [True, False])
 def test_sparse_matrices(ones):
     rng = np.random.default_rng(0)
@@ -221,6 +222,7 @@ def test_wrong_kinds():
         recover(A0, Y0, noise="low")
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_the_example_finds_the_active_devices(monkeypatch, capsys):
     script = Path(__file__).parents[2] / "examples" / "activity_detection.py"
     words = ["--devices", "400", "--slots", "0.4", "--bursts", "3"]

@@ -99,6 +99,7 @@ def test_other_methods_take_clauses_too():
         assert best <= cost <= best + 5
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_weighted_partial_clauses_against_another_solver():
     """A weighted independent set, whose optimum HiGHS proves."""
     from scipy.optimize import LinearConstraint, milp
@@ -118,6 +119,7 @@ def test_weighted_partial_clauses_against_another_solver():
     assert answer.lower_bound <= answer.cost
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_chains_of_implications_are_followed():
     n = 3000
     hard = [[-v, v + 1] for v in range(1, n)] + [[1]]
@@ -126,6 +128,7 @@ def test_chains_of_implications_are_followed():
     assert answer.cost == 2
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_random_hard_clauses_are_satisfied():
     hard = random_clauses(400, 1500, 3, 1).lists()
     answer = maxsat.solve([[v] for v in range(1, 401)], hard=hard, starts=4, seed=0)
@@ -228,6 +231,7 @@ def test_the_command_line_speaks_the_evaluations_language(tmp_path, capsys):
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs the files of DCRA_DATA")
+@pytest.mark.usefixtures("compiled_loops")
 def test_known_optima_of_the_evaluation():
     known = json.loads((DATA / "best_known.json").read_text())
     names = [name for name in sorted(known) if known[name]["published_opt_unsat"] and (DATA / name).exists()]

@@ -86,6 +86,7 @@ def test_hard_pairs_that_cannot_be_true_do_not_push_the_bound_too_far():
     assert finished(PairStage(clauses, np.inf)).bound <= clauses.top <= best
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_which_stage_takes_which_clauses():
     def stage(clauses, seconds=np.inf):
         return stage_for(compile_problem(ClauseProblem(clauses)), clauses, 1.0, seconds)
@@ -107,6 +108,7 @@ def complete_graph(n: int) -> Clauses:
     return Clauses.of([c for u, v in edges for c in ([u, v], [-u, -v])])
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_the_search_ends_when_the_bound_is_met():
     answer = maxsat.solve(complete_graph(31), time_limit=60, seed=0)
     assert answer.cost == 31 * 30 // 2 - 240
@@ -116,6 +118,7 @@ def test_the_search_ends_when_the_bound_is_met():
     assert answer.result.seconds < 60
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_bounds_of_timed_and_counted_searches_hold():
     clauses = random_clauses(80, 500, 2, 1)
     answer = maxsat.solve(clauses, starts=8, seed=0)
@@ -125,6 +128,7 @@ def test_bounds_of_timed_and_counted_searches_hold():
     assert again.lower_bound == answer.lower_bound
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_the_command_line_shows_the_bound(tmp_path, capsys):
     path = tmp_path / "complete.cnf"
     dcra.io.write(path, ClauseProblem(complete_graph(31)))

@@ -137,6 +137,7 @@ def test_the_answer_does_not_depend_on_the_number_of_threads():
     np.testing.assert_array_equal(one.bits, two.bits)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_large_frames_beat_the_sent_one():
     """More unknowns than float64 is used for; the likeliest frame is at least as likely as the one sent."""
     sent = frames("qpsk", 280, 280, 8.0, count=1)
@@ -232,6 +233,7 @@ def pressed(monkeypatch, after):
     monkeypatch.setattr(parallel, "in_parallel", interrupted)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize(
     ("n", "soft", "after"),
     [

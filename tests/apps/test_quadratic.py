@@ -80,6 +80,7 @@ def brute_force(F, D):
     return min(assignment_cost(F, D, np.array(p)) for p in itertools.permutations(range(len(F))))
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("method", ["auto", "anneal"])
 def test_assignments_against_brute_force(method):
     rng = np.random.default_rng(0)
@@ -140,6 +141,7 @@ def random_graph(n, seed, density=0.5):
     return W + W.T
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("domain", ["spin", "binary"])
 @pytest.mark.parametrize("fields", [False, True])
@@ -206,6 +208,7 @@ def test_the_relaxation_does_not_depend_on_how_it_is_cut_up():
     np.testing.assert_array_equal(one.V, two.V)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("loss", ["l1", "squared", "hinge", "huber", "logistic"])
 @pytest.mark.parametrize("domain", ["spin", "binary"])
 def test_bounds_hold_with_losses_beside(loss, domain):

@@ -98,6 +98,7 @@ def test_quantile_has_scikit_learns_meaning(rng):
         assert np.mean(y < model.predict(X)) == pytest.approx(quantile, abs=0.01)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("loss", ["l1", "huber", "quantile"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_sample_weight_is_repetition(rng, loss, fit_intercept):

@@ -128,6 +128,7 @@ def search_for(problem, time_limit=None):
     return ConstrainedSearch(compiled, Limits(time_limit=time_limit), 0, time.perf_counter())
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_table(name):
     make, seconds, names = PROBLEMS[name]
@@ -147,6 +148,7 @@ def test_every_row_is_chosen_by_some_problem():
     assert {row.plan for row in (*TABLE, *BESIDE)} == chosen
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_penalised_problems_are_decided_by_the_same_table():
     rows = LinearConstraint(gaussian(1, 50), ub=3)
     search = search_for(Problem(quadratic=gaussian(50, 50), constraints=rows))
@@ -157,6 +159,7 @@ def test_penalised_problems_are_decided_by_the_same_table():
     assert decide(search, search.relaxation).names == ("specialist",)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize(
     ("loss", "n", "count", "name"),
     [

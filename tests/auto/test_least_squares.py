@@ -29,6 +29,7 @@ def test_the_values_are_the_same(domain):
     np.testing.assert_allclose(value, compiled.problem.objective(compiled.decode(S)))
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_when_it_is_done():
     search = Search(compile_problem(problem()), Limits(), seed=0, begun=0.0)
     assert isinstance(decide(search).make_plan(), Annealing)

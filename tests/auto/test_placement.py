@@ -38,6 +38,7 @@ def same_values(one, other):
     np.testing.assert_allclose(one.objective(X), other.objective(X), rtol=1e-12)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("domain", ["spin", "binary"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("loss", KNOWN)
@@ -63,6 +64,7 @@ def test_one_unknown_loss_among_others_is_enough_to_stay(xp):
     assert place(problem) is problem
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_every_part_comes_along(xp, rng):
     weight = xp.asarray(rng.uniform(0.5, 2, 6))
     term = Term("huber", xp.asarray(rng.standard_normal((6, 5))), 0.3, weight)
@@ -85,6 +87,7 @@ def test_every_part_comes_along(xp, rng):
     np.testing.assert_array_equal(placed.violation(X), problem.violation(X))
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_a_quadratic_alone_comes_to_the_host(xp, rng):
     placed = place(Problem(quadratic=xp.asarray(rng.standard_normal((5, 5)))))
     assert is_numpy(placed.like)
@@ -96,6 +99,7 @@ def test_without_loops_nothing_moves(monkeypatch):
     assert place(problem) is problem
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize(("entries", "moves"), [(24, False), (25, True)])
 def test_only_small_problems_leave_an_accelerator(entries, moves, monkeypatch):
     monkeypatch.setattr(placement, "HOST_ENTRIES", entries)

@@ -257,6 +257,7 @@ def test_solvers_begin_where_they_are_told(method):
     np.testing.assert_array_equal(first, u)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_lp_rounding_bounds_by_the_relaxation():
     problem = problem_of("l1", n=12, r=20)
     result = dcra.solve(problem, method="lp-rounding", starts=6, seed=1)

@@ -36,6 +36,7 @@ def way(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("domain", ["spin", "binary"])
 @pytest.mark.parametrize("loss", sorted(NAMES))
 def test_small_problems_are_solved(loss, domain, way):
@@ -63,6 +64,7 @@ def test_weights_sparse_and_zero_rows():
     assert result.fun == pytest.approx(best(A, B, "l1", "spin", w))
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("loss", ["l1", "squared", "huber"])
 def test_sixteen_bits_come_within_half_a_per_cent(loss, rng, monkeypatch):
     A = rng.standard_normal((10, 16))

@@ -267,6 +267,7 @@ def test_info(capsys):
     assert "compiled loops" in lines
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_info_on_the_loops(capsys, monkeypatch):
     assert f"ready, for {library.level()}" in outcome(capsys, "info")[1]
     monkeypatch.setattr(library, "available", lambda: False)

@@ -70,6 +70,7 @@ def searched(monkeypatch):
     monkeypatch.setattr(decision, "COUNTABLE_VARIABLES", 0)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @domains
 @forms
 @pytest.mark.parametrize("loss", [None, "l1", "squared"])
@@ -92,6 +93,7 @@ def test_few_variables_are_enumerated(domain, kind):
     assert result.fun == pytest.approx(brute_force(problem), abs=1e-9)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @domains
 @pytest.mark.parametrize("method", ["anneal", "flip", "tabu", "sweep"])
 def test_swaps_after_every_method_see_the_couplings(domain, method):
@@ -107,6 +109,7 @@ def is_counted(compiled):
     return traits.counted and traits.quadratic and traits.tabulated
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("kind", COUNTS + ROWS)
 def test_the_plan_is_chosen_by_the_rows(kind):
     compiled = compile_problem(random_problem(0, "spin", "dense", kind))

@@ -94,6 +94,7 @@ def test_few_equations_are_solved():
     assert dcra.solve(problem, method=Closest(half=10, grids=8), starts=1, seed=0).fun == 0
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_what_it_is_for():
     large, small = drawn(15, 100, 0), drawn(4, 100, 0)
     huge = dcra.Problem([dcra.Term("l1", 1e8 * large.terms[0].operator.A, 0.0)], domain="binary")

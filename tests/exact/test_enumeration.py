@@ -120,6 +120,7 @@ def test_without_fractions_there_is_no_claim(monkeypatch):
     assert judge.least < -4
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("sparse_store", [False, True])
 @pytest.mark.parametrize("coupled", [False, True])
 @pytest.mark.parametrize("domain", ["spin", "binary"])

@@ -58,6 +58,7 @@ def test_auto_ends(make):
     assert result.status in ("converged", "optimal")
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_a_look_that_finds_no_progress_is_the_end():
     compiled = compile_problem(losses_alone())
     state = engine_of("flip").start(compiled, Starts(0, 0, 1))

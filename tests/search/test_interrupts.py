@@ -202,6 +202,7 @@ def test_between_the_solves_of_hashing(monkeypatch):
     assert model.n_iter_ == 1
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("method", ["auto", "flip"])
 def test_batches(press_at, method):
     solves = press_at(2)

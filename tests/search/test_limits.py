@@ -86,6 +86,7 @@ def test_operators(clock, limit, product, domain):
     )
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_an_operator_is_written_out_where_that_leaves_time(clock):
     result = dcra.minimize(slow(A, clock, 0.001), b, time_limit=1.0, seed=0, n_jobs=1)
     assert result.n_starts > 0

@@ -116,13 +116,17 @@ class Search:
 
     def offer(self, spins: Host) -> float:
         """Judge points by the true objective and keep the best; its value."""
-        values = self.compiled.judged(np.atleast_2d(spins))
+        points = np.atleast_2d(spins)
+        values = self.compiled.judged(points)
         best = int(np.argmin(values))
         self.scale = max(self.scale, float(np.max(np.abs(values))))
-        if values[best] < self.fun:
-            self.fun, self.spins = float(values[best]), np.atleast_2d(spins)[best].copy()
+        value = float(values[best])
+        if value < self.fun and len(points) > 1:  # products of many points round in another way than of one
+            value = float(self.compiled.judged(points[best : best + 1])[0])
+        if value < self.fun:
+            self.fun, self.spins = value, points[best].copy()
             self._record()
-        return float(values[best])
+        return value
 
     def take_ones(self) -> None:
         """Where there is no time to judge any point: e, whose value needs no further product."""
