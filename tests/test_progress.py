@@ -41,6 +41,48 @@ def test_figures():
     assert display.figures(search(fun=inf, bound=-inf)) == "2.0 s   8 starts"
 
 
+class Display:
+    """What IPython's `display` and its handles do with a bundle."""
+
+    def __init__(self):
+        self.shown = []
+
+    def __call__(self, bundle, raw, display_id):
+        assert raw
+        assert display_id
+        self.shown.append(bundle["text/html"])
+        return self
+
+    def update(self, bundle, raw):
+        assert raw
+        self.shown.append(bundle["text/html"])
+
+
+def test_notebooks_have_a_bar_that_is_wiped(monkeypatch):
+    cell = Display()
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=cell))
+    with display.live(search()) as tick:
+        tick(search(seconds=0.5, time_limit=4.0))
+        assert cell.shown == []
+        tick(search(seconds=2.0, time_limit=4.0))
+        tick(search(seconds=2.1, time_limit=4.0))  # too soon to be drawn again
+        tick(search(seconds=3.0, fun=7.0, time_limit=4.0))
+    assert len(cell.shown) == 3
+    assert cell.shown[0].startswith("<progress value='0.500'></progress> <code>2.0 s   best 8")
+    assert "best 7" in cell.shown[1]
+    assert cell.shown[2] == ""
+
+
+def test_other_shells_are_no_notebooks(monkeypatch):
+    for shell in (None, object()):
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell))
+        assert display.notebook() is None
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert display.notebook() is None
+
+
 def test_share_done():
     assert display.share_done(search(time_limit=8.0)) == 0.25
     assert display.share_done(search(starts=16)) == 0.5

@@ -124,6 +124,54 @@ def test_gap():
     assert relative_gap(0.0, 0.0, 0.0) == 0
 
 
+def test_gaps_of_values_near_zero_are_differences():
+    assert relative_gap(0.0, -2.0) == inf
+    assert " lower bound  -2  (2 below)" in str(make(fun=0.0, lower_bound=-2.0))
+    assert " lower bound  -2  (2 below)" in str(make(fun=1e-9, lower_bound=-2.0))
+    assert " lower bound  0  (gap 0.00%)" in str(make(fun=0.0, lower_bound=0.0))
+    assert " lower bound  6" in str(make(feasible=False)).splitlines()
+    assert make(fun=0.0, lower_bound=-2.0).to_dict()["gap"] is None
+
+
+def test_there_are_no_negative_zeros():
+    linear = dcra.Problem(linear=np.array([-0.0, 0.0]), constant=-0.0)
+    result = dcra.solve(linear, seed=0, pool=2)
+    assert str(np.array([result.fun, result.lower_bound, *result.pool.values])) == "[0. 0. 0. 0.]"
+    assert "-0" not in str(result)
+
+
+def test_the_summary_has_the_story():
+    lines = make().summary().splitlines()
+    assert lines[: len(str(make()).splitlines())] == str(make()).splitlines()
+    assert lines[-4:] == [
+        "improvements, as seconds, objective and lower bound:",
+        "       0.001  9                 -inf",
+        "        0.01  9                 2",
+        "         0.5  8                 6",
+    ]
+    long = make(history=tuple(Progress(i / 10, 100.0 - i, -1.0) for i in range(50)))
+    words = long.summary().splitlines()
+    assert "         ...  30 more" in words
+    assert len(words) == 6 + 1 + 20 + 1
+
+
+def test_notebooks_get_a_table():
+    html = make(method="<b>", n_constraints=2)._repr_html_()
+    assert html.startswith("<table>")
+    assert html.count("<tr>") == len(str(make(n_constraints=2)).splitlines())
+    assert "&lt;b&gt;, seed 3" in html
+    assert "2 rows, satisfied" in html
+
+
+def test_plots_have_the_target():
+    from matplotlib.figure import Figure
+
+    ax = make(target=5.0).plot(Figure().subplots())
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == ["best objective: 8", "lower bound: 6", "target: 5"]
+    assert dcra.minimize(np.eye(2), np.ones(2), target=1.0, seed=0).target == 1.0
+
+
 @pytest.mark.parametrize("status", Status)
 def test_every_status_has_its_words(status):
     assert make(status=status).message

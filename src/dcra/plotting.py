@@ -1,8 +1,9 @@
-"""Pictures of results. Needs matplotlib, imported here only."""
+"""Pictures and tables of results. Pictures need matplotlib, imported here only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from math import inf
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,7 +31,7 @@ class Story(Protocol):
 
 
 def plot_history(result: Story, ax: Any = None) -> Any:
-    """Objective and lower bound over time, as steps, and the gap between them. Returns the axes."""
+    """Objective and lower bound over time, as steps, the gap between them, the target. Returns the axes."""
     ax = _axes() if ax is None else ax
     draw_objective(ax, result, f"best objective: {result.fun:.6g}", BLUE)
     end = (result.seconds, result.fun, result.lower_bound)
@@ -40,6 +41,9 @@ def plot_history(result: Story, ax: Any = None) -> Any:
         label = f"lower bound: {result.lower_bound:.6g}"
         ax.step(times, bounds, where="post", label=label, color=ORANGE, linestyle="--")
         ax.fill_between(times, bounds, values, step="post", color=BLUE, alpha=0.06, linewidth=0)
+    target = getattr(result, "target", None)
+    if target is not None:
+        ax.axhline(target, color=GREY, linestyle=":", linewidth=1, label=f"target: {target:.6g}")
     ax.set_title(f"method {result.method}, {result.status.value.replace('_', ' ')}")
     return _finished(ax, [result])
 
@@ -57,6 +61,16 @@ def plot_comparison(results: Mapping[str, Story], levels: Mapping[str, float], a
             0.01, level, name, transform=ax.get_yaxis_transform(), va="bottom", color=GREY, fontsize="small"
         )
     return _finished(ax, list(results.values()))
+
+
+def as_html(rows: Sequence[tuple[str, str]]) -> str:
+    """Names and values as a table for a notebook."""
+    lines = [
+        f"<tr><th style='text-align:right'>{escape(name)}</th>"
+        f"<td style='text-align:left'>{escape(value)}</td></tr>"
+        for name, value in rows
+    ]
+    return f"<table>{''.join(lines)}</table>"
 
 
 def save_history(result: Story, path: str | Path) -> None:

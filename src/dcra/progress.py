@@ -1,4 +1,4 @@
-"""The live line of a running search, on a terminal only."""
+"""The live line of a running search, on a terminal or below a notebook's cell."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
-from dcra.result import relative_gap
+from dcra.result import gap_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from dcra.search.state import Search
 
 Tick = Callable[["Search"], None]
+
+REDRAW = 0.2
+"""Seconds between two drawings in a notebook."""
 
 SHOW_AFTER = 1.0
 """Seconds before anything is shown: quick solves stay silent."""
@@ -26,13 +30,14 @@ SHOW_AFTER = 1.0
 def live(search: Search) -> Iterator[Tick]:
     """Show a search while it runs: yields a function to be called now and then.
 
-    The line goes to stderr and is wiped at the end. Where stderr is not a terminal nothing is shown.
+    In a notebook it is a bar below the cell, elsewhere a line on stderr; both are wiped at the end. Where
+    stderr is not a terminal nothing is shown.
     """
-    console = terminal()
-    if console is None:
+    display, console = notebook(), terminal()
+    if display is None and console is None:
         yield lambda search: None
         return
-    line = _Line(console)
+    line: _Line | _Cell = _Line(console) if display is None else _Cell(display)  # type: ignore[arg-type]
     try:
         yield line.tick
     finally:
@@ -48,15 +53,24 @@ def terminal() -> Console | None:
     return Console(stderr=True)
 
 
+def notebook() -> Any:
+    """IPython's `display`, where there is a notebook to show things in."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if not hasattr(shell, "kernel"):
+        return None
+    return import_module("IPython.display").display
+
+
 def figures(search: Search) -> str:
     """Where a search stands, in words."""
     parts = [f"{search.seconds:.1f} s"]
     if isfinite(search.fun):
         parts.append(f"best {search.fun:.6g}")
     if search.lower_bound > -inf:
-        gap = relative_gap(search.fun, search.lower_bound)
         parts.append(f"bound {search.lower_bound:.6g}")
-        parts.append(f"gap {gap:.1%}" if isfinite(gap) else "gap unknown")
+        known = isfinite(search.fun)
+        parts.append(gap_text(search.fun, search.lower_bound, digits=1) if known else "gap unknown")
     parts.append(f"{search.finished} starts")
     return "   ".join(parts)
 
@@ -68,6 +82,33 @@ def share_done(search: Search) -> float | None:
     if limits.time_limit is not None:
         shares.append(search.seconds / limits.time_limit)
     return min(1.0, max(shares)) if any(shares) else None
+
+
+class _Cell:
+    """The same below a notebook's cell, drawn anew now and then."""
+
+    def __init__(self, display: Any) -> None:
+        self.display, self.drawn = display, -inf
+        self.handle: Any = None
+
+    def tick(self, search: Search) -> None:
+        if search.seconds < SHOW_AFTER or search.seconds - self.drawn < REDRAW:
+            return
+        self.drawn = search.seconds
+        share = share_done(search)
+        value = "" if share is None else f" value='{share:.3f}'"
+        self._show(f"<progress{value}></progress> <code>{figures(search)}</code>")
+
+    def close(self) -> None:
+        if self.handle is not None:
+            self._show("")
+
+    def _show(self, html: str) -> None:
+        bundle = {"text/html": html, "text/plain": ""}
+        if self.handle is None:
+            self.handle = self.display(bundle, raw=True, display_id=True)
+        else:
+            self.handle.update(bundle, raw=True)
 
 
 class _Line:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dcra._array import Array, Host, to_numpy
+from dcra.model.pool import Solutions
+
+LINES = 20
+"""Improvements that a summary lists."""
+
+LARGEST_SHARE = 100.0
+"""Gaps from here on are stated as differences: the value is nearly zero."""
 
 
 class Status(StrEnum):
@@ -17,6 +25,7 @@ class Status(StrEnum):
 
     OPTIMAL = "optimal"
     TARGET = "target"
+    GAP = "gap"
     CONVERGED = "converged"
     TIME_LIMIT = "time_limit"
     CALLBACK = "callback"
@@ -31,6 +40,7 @@ class Status(StrEnum):
 _MESSAGES = {
     Status.OPTIMAL: "the answer is proven optimal",
     Status.TARGET: "the target value was reached",
+    Status.GAP: "the answer is within the gap asked for",
     Status.CONVERGED: "all starts were taken to their end; there may be better points",
     Status.TIME_LIMIT: "the time limit was reached; this is the best point so far",
     Status.CALLBACK: "the callback asked to stop; this is the best point so far",
@@ -40,11 +50,28 @@ _MESSAGES = {
 
 
 class Progress(NamedTuple):
-    """A row of the history, and what a callback is given."""
+    """A row of the history."""
 
     seconds: float
     fun: float
     lower_bound: float
+
+
+class Moment(Progress):
+    """What a callback is given: a row of the history and, on asking, its point."""
+
+    _copy: Callable[[], Array | None]
+
+    @classmethod
+    def of(cls, row: Progress, copy: Callable[[], Array | None]) -> Self:
+        moment = cls(*row)
+        moment._copy = copy
+        return moment
+
+    @property
+    def x(self) -> Array | None:
+        """A copy of the best point of this moment; None while there is none."""
+        return self._copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +103,10 @@ class Result:
         How many constraints the problem has, and of which kind: "linear", or "clause" for hard clauses.
     penalty_weights : (q,) array, optional
         The last weights of the penalties, one for each row of linear constraints.
+    pool : Solutions, optional
+        Several points, best first, where `pool` asked for them: `points`, `values`, `distances`, `proven`.
+    target : float, optional
+        The value at which the search was to stop.
     """
 
     x: Array
@@ -94,6 +125,8 @@ class Result:
     n_constraints: int = 0
     constraint_kind: str = "linear"
     penalty_weights: Host | None = field(default=None, repr=False)
+    pool: Solutions | None = field(default=None, repr=False)
+    target: float | None = field(default=None, repr=False)
 
     @property
     def message(self) -> str:
@@ -107,24 +140,55 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """(fun - lower_bound) / |fun|; 0 where the difference is rounding, inf where no bound is known."""
+        """(fun - lower_bound) / |fun|; 0 where the difference is rounding, inf where that has no meaning."""
         return relative_gap(self.fun, self.lower_bound, self.tiny) if self.feasible else inf
 
     def __str__(self) -> str:
-        bound = "none" if self.lower_bound == -inf else f"{self.lower_bound:.10g}"
-        bound += f"  (gap {self.gap:.2%})" if self.gap < inf else ""
+        return "\n".join(f"{name:>12}  {value}" for name, value in self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """What is to be said, as names and values."""
         x = to_numpy(self.x)
         ones = int(np.count_nonzero(x > 0))
-        rows = [
+        return [
             ("objective", f"{self.fun:.10g}"),
-            ("lower bound", bound),
+            ("lower bound", self._bound_text()),
             ("status", f"{self.status.value}: {self.message}"),
             *self._constraint_rows(),
+            *([] if self.pool is None else [("pool", str(self.pool))]),
             ("variables", f"{x.size}, {ones} of them up"),
             ("work", f"{self.n_starts} starts, {self.nit} iterations, {self.seconds:.3g} s"),
             ("method", f"{self.method}, seed {self.seed}"),
         ]
-        return "\n".join(f"{name:>12}  {value}" for name, value in rows)
+
+    def _bound_text(self) -> str:
+        if self.lower_bound == -inf:
+            return "none"
+        text = f"{self.lower_bound:.10g}"
+        if not self.feasible:
+            return text
+        return f"{text}  ({gap_text(self.fun, self.lower_bound, self.tiny)})"
+
+    def summary(self) -> str:
+        """The printed lines, the improvements of the search, and the pool where there is one; as text."""
+        parts = [str(self), "improvements, as seconds, objective and lower bound:"]
+        rows, half = self.history, LINES // 2
+        if len(rows) > LINES:
+            rows = (*rows[:half], *rows[-half:])
+        parts += [f"{row.seconds:12.4g}  {row.fun:<16.10g}  {row.lower_bound:.10g}" for row in rows]
+        if len(rows) < len(self.history):
+            parts.insert(2 + half, f"{'...':>12}  {len(self.history) - len(rows)} more")
+        if self.pool is not None and len(self.pool):
+            parts.append("pool, as objective and variables that differ from x:")
+            apart = self.pool.distances[0]
+            parts += [f"{value:12.10g}  {d}" for value, d in zip(self.pool.values, apart, strict=True)]
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the printed lines as a table."""
+        from dcra.plotting import as_html
+
+        return as_html(self._rows())
 
     def _constraint_rows(self) -> list[tuple[str, str]]:
         if self.n_constraints == 0:
@@ -156,11 +220,13 @@ class Result:
             "seconds": self.seconds,
             "seed": self.seed,
             "method": self.method,
+            "target": self.target,
+            "pool": None if self.pool is None else self.pool.to_dict(),
             "history": [[row.seconds, _finite(row.fun), _finite(row.lower_bound)] for row in self.history],
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw objective and lower bound over time; needs matplotlib. Returns the axes."""
+        """Draw objective, lower bound and target over time; needs matplotlib. Returns the axes."""
         from dcra.plotting import plot_history
 
         return plot_history(self, ax)
@@ -195,7 +261,13 @@ def relative_gap(fun: float, lower_bound: float, tiny: float = 0.0) -> float:
         return inf
     if fun - lower_bound <= tiny:
         return 0.0
-    return (fun - lower_bound) / max(abs(fun), float(np.finfo(float).tiny))
+    return (fun - lower_bound) / abs(fun) if fun else inf
+
+
+def gap_text(fun: float, lower_bound: float, tiny: float = 0.0, digits: int = 2) -> str:
+    """The gap in words: relative, or where the value is near zero beside it, as a difference."""
+    gap = relative_gap(fun, lower_bound, tiny)
+    return f"gap {gap:.{digits}%}" if gap < LARGEST_SHARE else f"{fun - lower_bound:.4g} below"
 
 
 def _finite(value: float) -> float | None:

@@ -1,0 +1,86 @@
+"""A pool of solutions: what is asked for, and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array, Host, to_numpy
+from dcra.messages import shown
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What a solve is asked for: `size` points, of which any two differ in at least `distance` variables.
+
+    Best first: each is the best of the points met that is far enough from all before it.
+    """
+
+    size: int = 10
+    distance: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("size", "distance"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise TypeError(f"`{name}` of a pool must be an integer; got {shown(value)}")
+            if value < 1:
+                raise ValueError(f"`{name}` of a pool must be at least 1; got {value}")
+            object.__setattr__(self, name, int(value))
+
+
+def as_pool(asked: Any) -> Pool | None:
+    """`pool` as users give it: None, a size, or a `Pool`."""
+    if asked is None or isinstance(asked, Pool):
+        return asked
+    if isinstance(asked, bool) or not isinstance(asked, int | np.integer):
+        raise TypeError(f"`pool` must be a number of points or a dcra.Pool; got {shown(asked)}")
+    if asked < 1:
+        raise ValueError(f"`pool` must be at least 1; got {asked}")
+    return Pool(int(asked))
+
+
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """Points of a pool, best first.
+
+    Attributes
+    ----------
+    points : (k, n) array
+        In the domain, library and float type of `Result.x`.
+    values : (k,) array
+        Their objectives, in float64.
+    proven : bool
+        Whether no others are better: every point was looked at, or each was proven to be the next.
+    """
+
+    points: Array
+    values: Host
+    proven: bool = False
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    @property
+    def distances(self) -> Host:
+        """(k, k): in how many variables two points differ."""
+        up = to_numpy(self.points) > 0
+        return np.asarray((up[:, None, :] != up[None, :, :]).sum(axis=-1))
+
+    def __str__(self) -> str:
+        if not len(self):
+            return "no point"
+        count = f"{len(self)} point{'s' if len(self) != 1 else ''}"
+        best, worst = (f"{value + 0.0:.10g}" for value in (self.values[0], self.values[-1]))
+        return f"{count}, {best} to {worst}" + (", proven" if self.proven else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        return {
+            "x": to_numpy(self.points).astype(int).tolist(),
+            "fun": self.values.tolist(),
+            "distances": self.distances.tolist(),
+            "proven": self.proven,
+        }
