@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcra.api import minimize, minimize_batch, solve
 from dcra.model.constraints import at_most, exactly
+from dcra.model.pool import Pool
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result, Status
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Pool",
     "Problem",
     "Result",
     "Status",

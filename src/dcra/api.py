@@ -19,15 +19,27 @@ from dcra.compiled.form import compile_problem
 from dcra.engines.base import Engine
 from dcra.losses import Loss
 from dcra.methods import make_plan, resolve
+from dcra.model.fixing import Fixing, fixing, partial_points
 from dcra.model.operators import as_operator
+from dcra.model.pool import Pool, as_pool
 from dcra.model.problem import Problem
 from dcra.model.quadratic import as_quadratic
 from dcra.model.term import Term
 from dcra.model.watch import OutOfTime, Watch
-from dcra.result import BatchResult, Progress, Result, Status
-from dcra.search.checks import check_callable, check_count, check_seconds, check_seed, check_target
+from dcra.result import BatchResult, Moment, Result, Status
+from dcra.search.checks import (
+    check_callable,
+    check_count,
+    check_gap,
+    check_jobs,
+    check_seconds,
+    check_seed,
+    check_target,
+)
+from dcra.search.completed import completed, moved, of_all_variables, only_point
 from dcra.search.driver import run
 from dcra.search.interrupts import on_interrupt
+from dcra.search.kept import Kept
 from dcra.search.plans import Nothing, Plan
 from dcra.search.state import Limits, Search
 from dcra.search.threads import default_jobs, one_blas_thread
@@ -49,9 +61,12 @@ def minimize(
     target: float | None = None,
     seed: int | None = None,
     x0: Array | Result | None = None,
-    callback: Callable[[Progress], Any] | None = None,
+    callback: Callable[[Moment], Any] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
+    gap: float | None = None,
+    pool: int | Pool | None = None,
+    fixed: Any = None,
 ) -> Result:
     """Minimise f(Ax - b) + c'x + x'Qx over x in {-1,1}^n or {0,1}^n.
 
@@ -96,7 +111,7 @@ def minimize(
         domain=domain,
         constraints=constraints,
     )
-    options = SolveOptions(method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    options = SolveOptions(method, time_limit, starts, target, seed, x0, callback, n_jobs, gap, pool, fixed)
     return solve_since(begun, problem, options, progress)
 
 
@@ -109,9 +124,12 @@ def solve(
     target: float | None = None,
     seed: int | None = None,
     x0: Array | Result | None = None,
-    callback: Callable[[Progress], Any] | None = None,
+    callback: Callable[[Moment], Any] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
+    gap: float | None = None,
+    pool: int | Pool | None = None,
+    fixed: Any = None,
 ) -> Result:
     """Solve a `Problem`.
 
@@ -130,16 +148,26 @@ def solve(
     seed : int, optional
         Drawn, and stored in the result, when not given.
     x0 : (n,) or (k, n) array or Result, optional
-        Points to start from.
+        Points to start from. NaN means that a variable is not given: it is filled in by a first descent that
+        keeps the others.
     callback : callable, optional
         Called with (seconds, fun, lower_bound) at the beginning and on improvements, at most 20 times a
-        second; returning anything true stops the search. `fun` is inf while a method has no point yet.
+        second; its argument also has `x`, a copy of the point made on asking. Returning anything true, or
+        raising StopIteration, stops the search. `fun` is inf while a method has no point yet.
     n_jobs : int, optional
-        Threads; all cores by default.
+        Threads; all cores by default, and for -1.
     progress : bool
-        Show a progress display on a terminal.
+        Show a progress display on a terminal or in a notebook.
+    gap : float, optional
+        Stop where (fun - lower_bound) / |fun| is at most this.
+    pool : int or Pool, optional
+        Keep this many of the points met, the best ones, in `Result.pool`; `dcra.Pool(size, distance)` keeps
+        points of which any two differ in at least `distance` variables.
+    fixed : {index: value} or (n,) array, optional
+        Variables that have a value already; in an array, NaN means free. The bound and the pool are those of
+        the points that agree with it.
     """
-    options = SolveOptions(method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    options = SolveOptions(method, time_limit, starts, target, seed, x0, callback, n_jobs, gap, pool, fixed)
     return solve_since(time.perf_counter(), problem, options, progress)
 
 
@@ -164,12 +192,15 @@ class SolveOptions:
     target: float | None = None
     seed: int | None = None
     x0: Array | Result | None = None
-    callback: Callable[[Progress], Any] | None = None
+    callback: Callable[[Moment], Any] | None = None
     n_jobs: int | None = None
+    gap: float | None = None
+    pool: int | Pool | None = None
+    fixed: Any = None
 
     def limits(self, like: Array) -> Limits:
         """The limits, checked; arrays on an accelerator are searched by one thread."""
-        jobs = check_count("n_jobs", self.n_jobs) or default_jobs()
+        jobs = check_jobs("n_jobs", self.n_jobs) or default_jobs()
         return Limits(
             time_limit=check_seconds("time_limit", self.time_limit),
             starts=check_count("starts", self.starts),
@@ -177,28 +208,29 @@ class SolveOptions:
             callback=check_callable(self.callback),
             n_jobs=1 if on_accelerator(like) else jobs,
             clock=time.perf_counter,
+            gap=check_gap(self.gap),
         )
 
 
 def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Search, Plan]:
     """The search for a problem and the plan of its method; seconds count from `begun`."""
-    if not isinstance(problem, Problem):
-        raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
     label, engine = resolve(options.method)
     auto = engine is None
     problem = place(problem) if auto else problem
     limits = options.limits(problem.like)
-    points = _points(problem, options.x0)
+    asked = as_pool(options.pool)
+    chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
+    points = _points(problem, options, chosen, begun)
     library.warn_if_missing()
     end = inf if limits.time_limit is None else begun + limits.time_limit
     watch = Watch(limits.clock, end)
     compiled = compile_problem(problem.watched(watch))
-    chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     given = compiled.encode(points) if points is not None else None
     kind = Search
     if problem.constraints is not None:
         from dcra.constrained.state import ConstrainedSearch as kind
     search = kind(compiled, limits, chosen, begun, given, alone=not auto, method=label)
+    search.pool = None if asked is None else Kept(asked, problem.n)
     search.look_at(watch)
     try:
         return search, make_plan(search, engine)
@@ -208,16 +240,35 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
 
 def solve_since(begun: float, problem: Problem, options: SolveOptions, progress: bool = False) -> Result:
     """`solve` for a caller whose own work since `begun` is part of the call."""
-    search, plan = prepare(problem, options, begun)
-    if progress:
-        from dcra.progress import live
+    if not isinstance(problem, Problem):
+        raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
+    if options.fixed is not None:
+        return _solve_the_rest(begun, fixing(problem, options.fixed), options, progress)
+    with on_interrupt():  # one Ctrl-C, be it while a start is filled in
+        search, plan = prepare(problem, options, begun)
+        if progress:
+            from dcra.progress import live
 
-        with live(search) as on_tick:
-            result = run(search, plan, on_tick)
-    else:
-        result = run(search, plan)
+            with live(search) as on_tick:
+                result = run(search, plan, on_tick)
+        else:
+            result = run(search, plan)
     here = search.compiled.problem.like is problem.like
-    return result if here else replace(result, x=from_numpy(result.x, problem.like))
+    return result if here else moved(result, problem.like)
+
+
+def _solve_the_rest(begun: float, fixing: Fixing, options: SolveOptions, progress: bool) -> Result:
+    """Solve for the variables that are free, and put the others back in."""
+    given, problem = options.x0, fixing.whole
+    if given is not None:
+        given = partial_points(problem, "x0", given.x if isinstance(given, Result) else given)
+        given = given[:, fixing.free]
+    callback = of_all_variables(fixing, check_callable(options.callback))
+    rest = replace(options, fixed=None, x0=given, callback=callback)
+    if not fixing.free.size:
+        rest.limits(problem.like)  # checked, though nothing is left to search
+        return only_point(fixing, as_pool(rest.pool), rest.seed, resolve(rest.method)[0], begun)
+    return completed(fixing, solve_since(begun, fixing.problem, rest, progress))
 
 
 def minimize_batch(
@@ -262,7 +313,7 @@ def minimize_batch(
 
     watch, count = watch_for(begun, time_limit), check_count("starts", starts)
     stop = lockstep.Stop(check_seconds("time_limit", time_limit), begun)
-    jobs = check_count("n_jobs", n_jobs) or default_jobs()
+    jobs = check_jobs("n_jobs", n_jobs) or default_jobs()
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     label, _ = resolve(method)
     term = Term(loss, watched_operator(A, watch), 0.0, 1.0 if weights is None else weights)
@@ -290,8 +341,30 @@ def minimize_batch(
     )
 
 
-def _points(problem: Problem, x0: Any) -> Host | None:
+FILL_SHARE = 0.2
+"""Share of the time left that filling in partial starts may take."""
+
+
+def _points(problem: Problem, options: SolveOptions, seed: int, begun: float) -> Host | None:
+    """The points to start from, (k, n) on the host; what they leave open is filled in."""
+    x0 = options.x0
     if x0 is None:
         return None
-    point = problem.check_point("x0", x0.x if isinstance(x0, Result) else x0)
-    return np.atleast_2d(to_numpy(point))
+    points = partial_points(problem, "x0", x0.x if isinstance(x0, Result) else x0).copy()
+    partial = np.flatnonzero(np.isnan(points).any(axis=1))
+    limit, now = options.time_limit, time.perf_counter()
+    share = None if limit is None else max(FILL_SHARE * (begun + limit - now) / max(1, partial.size), 1e-4)
+    for i in partial:
+        rest = SolveOptions(time_limit=share, starts=1, seed=seed, n_jobs=options.n_jobs)
+        points[i] = _filled_in(problem, points[i], rest)
+    return points
+
+
+def _filled_in(problem: Problem, values: Host, options: SolveOptions) -> Host:
+    """The given part of a point with what a descent finds for the rest; with constraints, if that can be."""
+    try:
+        part = Fixing(problem, values)
+        _ = part.problem
+    except ValueError:  # no point with this part satisfies the constraints
+        part = Fixing(problem.replace(constraints=()), values)
+    return part.complete(to_numpy(solve_since(time.perf_counter(), part.problem, options).x))

@@ -56,6 +56,30 @@ def test_long_points_are_not_printed(capsys, tmp_path):
     assert "65 numbers; get them by --output FILE or --json" in out
 
 
+def test_pools(capsys, file):
+    code, out, err = outcome(capsys, "solve", file, "--seed", "3", "--pool", "3", "--distance", "2")
+    result = dcra.solve(dcra.io.read(file), seed=3, pool=dcra.Pool(3, 2))
+    assert (code, err) == (0, "")
+    lines = [line.strip().split("  ", 1) for line in out.splitlines()]
+    assert ["pool", str(result.pool)] in lines
+    points = ["".join("+" if x > 0 else "-" for x in point) for point in result.pool.points]
+    values = [f"{value:.10g}" for value in result.pool.values]
+    assert lines[-3:] == [list(row) for row in zip(values, points, strict=True)]
+    _, out, _ = outcome(capsys, "solve", file, "--seed", "3", "--pool", "3", "--json")
+    assert len(json.loads(out)["pool"]["fun"]) == 3
+    code, _, err = outcome(capsys, "solve", file, "--distance", "2")
+    assert (code, err.strip()) == (2, "dcra: --distance needs --pool, how many points to give")
+    assert outcome(capsys, "solve", file, "--pool", "0")[0] == 2
+
+
+def test_gaps(capsys, file):
+    code, out, _ = outcome(
+        capsys, "solve", file, "--seed", "3", "--gap", "1000", "--method", "flip", "--json"
+    )
+    assert (code, json.loads(out)["status"]) == (0, "gap")
+    assert outcome(capsys, "solve", file, "--gap", "-1")[0] == 2
+
+
 def test_json_is_one_object(capsys, file):
     code, out, err = outcome(capsys, "solve", file, "--json", "--seed", "3", "--domain", "binary")
     answer = json.loads(out)
@@ -89,6 +113,9 @@ def test_options_reach_the_solver(capsys, file, monkeypatch):
         "n_jobs": 2,
         "x0": None,
         "callback": None,
+        "gap": None,
+        "pool": None,
+        "fixed": None,
         "progress": False,
     }
 
@@ -153,7 +180,7 @@ def test_pictures(capsys, file, tmp_path):
         (["solve", "FILE", "--time-limit", "-1"], "`time_limit` must be positive and finite; got -1"),
         (["solve", "FILE", "--time-limit", "nan"], "`time_limit` must be positive and finite; got nan"),
         (["solve", "FILE", "--starts", "0"], "`starts` must be at least 1; got 0"),
-        (["solve", "FILE", "--jobs", "0"], "`n_jobs` must be at least 1; got 0"),
+        (["solve", "FILE", "--jobs", "0"], "`n_jobs` must be at least 1, or -1 for all cores; got 0"),
         (["solve", "FILE", "--seed", "-4"], "`seed` must not be negative; got -4"),
         (["solve", "FILE", "--b", "FILE"], r"an \.npz file holds its own `b`"),
         (["solve", "FILE", "--output", "answer.xls"], r"`--output` must be one of \.json, \.npz, \.txt"),

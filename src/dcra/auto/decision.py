@@ -62,7 +62,8 @@ class Traits:
 
     @cached_property
     def enumerable(self) -> bool:
-        return not self.within and enumerable(self.compiled, self.seconds_left)
+        share = self.search.limits.share_of_work
+        return not self.within and enumerable(self.compiled, self.seconds_left, share)
 
     @cached_property
     def countable(self) -> bool:
@@ -71,8 +72,8 @@ class Traits:
         if compiled.n > COUNTABLE_VARIABLES:
             return False
         work = 2**compiled.n * max(1, compiled.n_rows) * compiled.n
-        rate = costs.FEASIBLE_RATE
-        return work <= COUNTABLE_WORK and self._fits(work / rate, 1.0)
+        rate, most = costs.FEASIBLE_RATE, self.search.limits.share_of_work * COUNTABLE_WORK
+        return work <= most and self._fits(work / rate, 1.0)
 
     @cached_property
     def special_plan(self) -> Plan | None:

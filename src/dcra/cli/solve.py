@@ -41,6 +41,11 @@ SHORT = 64
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop after this time, reading included.")
 @click.option("--starts", type=int, help="Initial points; 32 if there is no time limit either.")
 @click.option("--target", type=float, help="Stop at this objective.")
+@click.option(
+    "--gap", type=float, help="Stop at this (objective - bound) / |objective|: 0.01 is one per cent."
+)
+@click.option("--pool", type=int, help="Also give the best so many points that were met.")
+@click.option("--distance", type=int, help="In how many variables any two points of the pool differ; 1.")
 @click.option("--seed", type=int, help="Same seed, same answer; drawn if not given.")
 @click.option("--jobs", type=int, help="Threads; all cores by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -60,6 +65,7 @@ def solve(
     plot: str | None,
     quiet: bool,
     jobs: int | None,
+    distance: int | None,
     **options: Any,
 ) -> int:
     """Solve the problem in FILE.
@@ -88,6 +94,7 @@ def solve(
             limits = {"max_bytes": max_bytes, "max_size": max_size}
             problem = io.read(path, format, b=b, loss=loss, domain=domain, **limits)
             kind = format or io.recognised(path)
+        options["pool"] = pool_asked_for(options["pool"], distance)
         options |= {"n_jobs": jobs, "progress": not quiet and terminal() is not None}
         from dcra.apps.maxsat.problem import ClauseProblem
 
@@ -115,8 +122,27 @@ def summary(file: str, problem: Problem, result: Result, kind: str = "") -> str:
     read_as = f" (read as {KINDS[kind]}; --format says otherwise)" if kind in KINDS else ""
     rows = [_row("problem", f"{file}: {size}{read_as}")]
     if kind == "rudy":
-        rows.append(_row("cut", f"{0.0 - result.fun:.10g}, at most {-result.lower_bound:.10g}"))
-    return "\n".join([*rows, str(result), _row("x", point_text(result, kind))])
+        rows.append(_row("cut", f"{0.0 - result.fun:.10g}, at most {0.0 - result.lower_bound:.10g}"))
+    return "\n".join([*rows, str(result), _row("x", point_text(result, kind)), *pool_rows(result)])
+
+
+def pool_rows(result: Result) -> list[str]:
+    """The points of the pool, each with its objective, where they are short."""
+    pool = result.pool
+    if pool is None or result.x.shape[0] > SHORT:
+        return []
+    values = [f"{value:.10g}" for value in pool.values.tolist()]
+    return [_row(value, signs(x)) for value, x in zip(values, pool.points, strict=True)]
+
+
+def pool_asked_for(size: int | None, distance: int | None) -> Any:
+    from dcra.model.pool import Pool
+
+    if distance is None:
+        return size
+    if size is None:
+        raise ValueError("--distance needs --pool, how many points to give")
+    return Pool(size, distance)
 
 
 def point_text(result: Result, kind: str = "") -> str:
@@ -128,8 +154,16 @@ def point_text(result: Result, kind: str = "") -> str:
         return " ".join(str(place + 1) for place in places.argmax(axis=1).tolist())
     if x.size > SHORT:
         return f"{x.size} numbers; get them by --output FILE or --json"
-    signs = {-1: "-", 0: "0", 1: "1"} if x.min() >= 0 else {-1: "-", 1: "+"}
-    return "".join(signs[value] for value in x.tolist())
+    return signs(x)
+
+
+def signs(x: Any) -> str:
+    """A point in a row of signs or bits."""
+    from dcra._array import to_numpy
+
+    x = to_numpy(x).astype(int)
+    marks = {-1: "-", 0: "0", 1: "1"} if x.min() >= 0 else {-1: "-", 1: "+"}
+    return "".join(marks[value] for value in x.tolist())
 
 
 def _row(name: str, value: str) -> str:

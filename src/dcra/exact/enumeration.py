@@ -31,14 +31,14 @@ SEGMENTS = 8
 CHUNK = BLOCK  # positions between two exact recomputations of the residual
 
 
-def enumerable(compiled: Compiled, seconds_left: float | None) -> bool:
-    """Whether all points can be visited within the time left."""
+def enumerable(compiled: Compiled, seconds_left: float | None, share: float = 1.0) -> bool:
+    """Whether all points can be visited within the time left, and within a share of the most work."""
     if compiled.n > 40:
         return False
     work = 2**compiled.n * _rows(compiled)
     rate = costs.GRAY_RATE if compiled.tabulated else costs.ARRAY_POINTS_RATE / max(1, compiled.n)
-    if seconds_left is None or work > MAX_WORK:
-        return bool(work <= MAX_WORK)
+    if seconds_left is None or work > share * MAX_WORK:
+        return bool(work <= share * MAX_WORK)
     return bool(costs.slowdown() * work / rate <= 0.5 * seconds_left)
 
 
@@ -49,7 +49,12 @@ def _rows(compiled: Compiled) -> int:
 
 @dataclass(frozen=True)
 class Enumerate(Engine):
-    """All 2^n points, feasible ones first; start number i of SEGMENTS covers the i-th part of them."""
+    """All 2^n points, feasible ones first; start number i of SEGMENTS covers the i-th part of them.
+
+    `keep` is how many points of each part are handed in, the best ones.
+    """
+
+    keep: int = 1
 
     name: ClassVar[str] = "enumerate"
     needs: ClassVar[frozenset[str]] = frozenset({"small"})
@@ -62,7 +67,7 @@ class Enumerate(Engine):
         kind: type[SegmentState] = LoopState if compiled.tabulated else SegmentState
         if compiled.problem.constraints is not None:
             kind = FeasibleSegment
-        return kind(compiled, lo, min(hi, 2**compiled.n))
+        return kind(compiled, lo, min(hi, 2**compiled.n), self.keep)
 
 
 class SegmentState(State):
@@ -71,10 +76,12 @@ class SegmentState(State):
     Position c has x_j = -1 where bit j of c ^ (c >> 1) is set.
     """
 
-    def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
-        self.compiled = compiled
+    def __init__(self, compiled: Compiled, lo: int, hi: int, keep: int = 1) -> None:
+        self.compiled, self.keep = compiled, keep
         self.position, self.hi, self.code = lo, hi, lo
         self.judge = Judge(compiled)
+        self.judge.bar = inf if keep > 1 else None
+        self.codes, self.values = np.empty(0, np.int64), np.empty(0)  # the best points, where more are kept
 
     def advance(self, work: int) -> None:
         if self.done:
@@ -93,6 +100,20 @@ class SegmentState(State):
         found = self.judge.look_at(self.spins(codes))
         if found is not None:
             self.code = int(codes[found])
+        if self.keep > 1:
+            self._keep(codes, self.judge.values)
+
+    def _keep(self, codes: Host, values: Host) -> None:
+        """Take note of points that are among the best; those above the last of them may be passed over."""
+        assert self.judge.bar is not None
+        worth = values < self.judge.bar
+        if not worth.any():
+            return
+        codes, where = np.unique(np.concatenate([self.codes, codes[worth]]), return_index=True)
+        values = np.concatenate([self.values, values[worth]])[where]
+        order = np.argsort(values, kind="stable")[: self.keep]
+        self.codes, self.values = codes[order], values[order]
+        self.judge.bar = float(self.values[-1]) if order.size == self.keep else inf
 
     def spins(self, codes: Host) -> Host:
         return spins_of(codes, self.compiled.n)
@@ -107,14 +128,14 @@ class SegmentState(State):
         return self.position >= self.hi
 
     def candidates(self) -> Host:
-        return self.spins(np.asarray([self.code]))
+        return self.spins(self.codes if len(self.codes) else np.asarray([self.code]))
 
 
 class LoopState(SegmentState):
     """Running values in a compiled loop; then the blocks that may hold the best point, judged."""
 
-    def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
-        super().__init__(compiled, lo, hi)
+    def __init__(self, compiled: Compiled, lo: int, hi: int, keep: int = 1) -> None:
+        super().__init__(compiled, lo, hi, keep)
         self.ordered = compiled.once(_ordered)
         self.open: list[tuple[float, int]] = []  # blocks that may: what they cannot fall below, and where
 
@@ -176,8 +197,8 @@ class LoopState(SegmentState):
 class FeasibleSegment(SegmentState):
     """The best feasible point, or else the least violating."""
 
-    def __init__(self, compiled: Compiled, lo: int, hi: int) -> None:
-        super().__init__(compiled, lo, hi)
+    def __init__(self, compiled: Compiled, lo: int, hi: int, keep: int = 1) -> None:
+        super().__init__(compiled, lo, hi, keep)
         self.violation = inf
 
     def look_at(self, codes: Host) -> None:

@@ -21,18 +21,21 @@ class Judge:
     """The best of the points seen and, what is a proof, the `least` value that none of them falls below.
 
     `tolerance` is what rounding may have cost `best` and a bound that equals it: points that lie no further
-    below are not worth fractions.
+    below are not worth fractions. `values` are those of the points looked at last; where more points than
+    the best are wanted, `bar` is what they must fall below.
     """
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
         self.best, self.least, self.tolerance = inf, inf, 0.0
+        self.bar: float | None = None
+        self.values = np.empty(0)
         self.fractions = MOST_FRACTIONS
         self.largest_error = compiled.once(_largest_error)
 
     def look_at(self, spins: Host) -> int | None:
         """Judge points (k, n); the index of a new best one among them."""
-        values = self.compiled.judged(spins)
+        values = self.values = self.compiled.judged(spins)
         i = int(np.argmin(np.where(np.isnan(values), inf, values)))
         better = bool(values[i] < self.best)
         if better:
@@ -43,7 +46,7 @@ class Judge:
 
     def rules_out(self, floor: float) -> bool:
         """Whether points that do not fall below `floor` cannot be better than the best, but for rounding."""
-        return floor >= self.best - self.tolerance
+        return floor >= (self.best - self.tolerance if self.bar is None else self.bar)
 
     def pass_over(self, floor: float) -> None:
         """Take note of points that do not fall below `floor`, and need not be looked at."""

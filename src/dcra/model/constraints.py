@@ -79,6 +79,7 @@ class StatedRows(NamedTuple):
     A: Any
     lb: Any
     ub: Any
+    names: list[str] | None = None  # of the rows, where they have names already
 
 
 class Group(NamedTuple):
@@ -144,7 +145,7 @@ class Constraints:
 
     def stated(self) -> StatedRows:
         """The constraints as a user could state them."""
-        return StatedRows(self.G, self.low, self.high)
+        return StatedRows(self.G, self.low, self.high, self.names)
 
     def activity(self, x: Host) -> Host:
         """G x for points of shape (n,) or (k, n), rows last."""
@@ -318,7 +319,12 @@ def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str
             f"`lb` of `{name}` must not be above `ub`; row {i} asks for [{low[i]:g}, {high[i]:g}]"
         )
     low[low < -most], high[high > most] = -inf, inf  # no row reaches them
-    return G, low, high, [f"{name}, row {i}" for i in range(rows)]
+    return G, low, high, _row_names(name, one, rows)
+
+
+def _row_names(name: str, one: Any, rows: int) -> list[str]:
+    known = getattr(one, "names", None)
+    return [f"{name}, row {i}" for i in range(rows)] if known is None else [str(row) for row in known]
 
 
 def _ends(name: str, end: str, value: Any, rows: int) -> Host:

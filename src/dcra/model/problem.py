@@ -245,7 +245,7 @@ class Problem:
         if self.constraints is None:
             return ()
         rows, ones = self.constraints, self.constraints.activity(np.ones(self.n))
-        return StatedRows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones)
+        return StatedRows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones, rows.names)
 
     @cached_property
     def integer_valued(self) -> bool:

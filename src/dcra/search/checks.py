@@ -36,6 +36,25 @@ def check_count(name: str, value: Any) -> int | None:
     return int(value)
 
 
+def check_jobs(name: str, value: Any) -> int | None:
+    """A number of threads; None for all cores, which -1 means, too."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value == -1:
+        return None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value < 1:
+        raise ValueError(f"`{name}` must be at least 1, or -1 for all cores; got {value}")
+    return check_count(name, value)
+
+
+def check_gap(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not _is_real(value):
+        raise TypeError(f"`gap` must be a number, a share of the objective; got {value!r}")
+    if not 0 <= value < inf:
+        raise ValueError(f"`gap` must be a share of the objective, at least 0 and finite; got {value!r}")
+    return float(value)
+
+
 def check_seed(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"`seed` must be an integer; got {value!r}")

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dcra._array import to_numpy
+from dcra._array import Host, to_numpy
 from dcra.bounds.dual import rounded_up, trivial_bound
 from dcra.engines.base import News
+from dcra.model.pool import Solutions
 from dcra.model.watch import OutOfTime
 from dcra.result import Result, Status
+from dcra.search import journal
 from dcra.search.interrupts import interrupt_all, on_interrupt
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.specialists import bound_stage
@@ -33,6 +35,9 @@ LEAST_ROUNDS, ROUNDS_PER_START = 5, 3
 SHORTEST_BOUNDED = 0.05
 """Seconds below which the search takes all the time, and the bound that is free must do."""
 
+MOST_JUDGED = 1024
+"""Points judged at a time."""
+
 SLACK = 1e-5
 """An estimated objective this much above the best, relatively, is not worth judging."""
 
@@ -42,6 +47,7 @@ T = TypeVar("T")
 
 def run(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None = None) -> Result:
     """Carry out a plan within the limits of a search."""
+    journal.begun(search)
     with one_blas_thread(), on_interrupt(lambda: search.stop(Status.INTERRUPTED)):
         try:
             first_answer(search)
@@ -54,7 +60,9 @@ def run(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None = N
     if search.status is None:  # a plan also ends where no further task fits into the time left
         done = search.limits.time_limit is None or plan.complete(search)
         search.status = Status.CONVERGED if done else Status.TIME_LIMIT
-    return report(search)
+    result = report(search)
+    journal.ended(result)
+    return result
 
 
 def first_answer(search: Search) -> None:
@@ -95,6 +103,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
     """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
     timed = search.limits.time_limit is not None
     bounded = plan.exact or search.seconds_left < SHORTEST_BOUNDED
+    search.patient = search.pool is not None and plan.whole_pool
 
     def next_job() -> Job | None:
         nonlocal bounded
@@ -124,9 +133,13 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         if not bounded and not search.halted():
             search.bound(raise_bound(search, search.fun, tick))
         if plan.exact and not search.halted():
+            search.proven_pool, search.patient = plan.whole_pool, False
             search.prove(rounded_up(search.compiled.problem, plan.least))
         search.tell()
     finally:
+        search.patient = False
+        if search.spins is not None and search.gap_closed():
+            search.finish()
         search.halt()
 
 
@@ -203,12 +216,18 @@ def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
     if search.status not in (None, Status.INTERRUPTED):
         return  # outcomes after the end depend on the number of workers; after Ctrl-C, every point counts
     fun = state.estimate() if task.compiled is None else None  # another form has other roundings
-    if fun is None or fun <= search.fun + SLACK * abs(search.fun):  # worth a judgement in float64
-        fun = search.offer(outcome.spins) if len(outcome.spins) else inf
+    if fun is None or search.pool is not None or fun <= search.fun + SLACK * abs(search.fun):
+        fun = offer_all(search, outcome.spins)  # worth a judgement in float64
     search.nit += state.steps
     if state.done:
         search.finished += task.starts.count if task.counts else 0
         plan.learn(search, task, outcome, fun)
+
+
+def offer_all(search: Search, spins: Host) -> float:
+    """Judge points, many at a time but not all; the best value."""
+    parts = [spins[i : i + MOST_JUDGED] for i in range(0, len(spins), MOST_JUDGED)]
+    return min((search.offer(part) for part in parts), default=inf)
 
 
 def report(search: Search) -> Result:
@@ -220,8 +239,8 @@ def report(search: Search) -> Result:
     assert search.status is not None
     return Result(
         x=compiled.decode(search.spins),
-        fun=search.fun,
-        lower_bound=min(search.lower_bound, search.fun) if search.feasible else search.lower_bound,
+        fun=search.fun + 0.0,  # no negative zeros
+        lower_bound=0.0 + (min(search.lower_bound, search.fun) if search.feasible else search.lower_bound),
         status=search.status,
         history=tuple(search.history),
         n_starts=search.finished,
@@ -235,4 +254,14 @@ def report(search: Search) -> Result:
         n_constraints=compiled.problem.n_constraints,
         constraint_kind=compiled.problem.constraint_kind,
         penalty_weights=search.penalty_weights,
+        pool=solutions(search),
+        target=search.limits.target,
     )
+
+
+def solutions(search: Search) -> Solutions | None:
+    """The pool of a search, where one was asked for."""
+    if search.pool is None:
+        return None
+    spins, values = search.pool.best()
+    return Solutions(search.compiled.decode(spins), values + 0.0, search.proven_pool and search.pool.complete)

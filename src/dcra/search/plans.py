@@ -52,6 +52,9 @@ class Plan(ABC):
     least = -inf
     """What no feasible point falls below, once they are done; inf where there is none."""
 
+    whole_pool = False
+    """Whether, where a pool is asked for, its tasks hand in all points that could belong to it."""
+
     @abstractmethod
     def next(self, search: Search) -> Task | None:
         """The next task; None when there is none, or none before an outcome is known."""
@@ -105,8 +108,9 @@ class Exhaust(Plan):
     """Every point of the domain, once."""
 
     exact = True
+    whole_pool = True
 
-    def __init__(self, engine: Engine | None = None) -> None:
+    def __init__(self, engine: Enumerate | None = None) -> None:
         self.engine = engine or Enumerate()
         self.segment = 0
         self.least = inf
@@ -115,7 +119,8 @@ class Exhaust(Plan):
         if self.segment == SEGMENTS:
             return None
         self.segment += 1
-        return Task(self.engine, Starts(search.seed, self.segment - 1, 1))
+        engine = self.engine if search.pool is None else replace(self.engine, keep=search.pool.reserve)
+        return Task(engine, Starts(search.seed, self.segment - 1, 1))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         assert isinstance(outcome.state, SegmentState)

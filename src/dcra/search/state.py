@@ -16,7 +16,9 @@ from dcra.compiled.form import Compiled
 from dcra.foreign import limit_what_was_loaded
 from dcra.model.rounding import error_at
 from dcra.model.watch import OutOfTime, Watch
-from dcra.result import Progress, Status
+from dcra.result import Moment, Progress, Status, relative_gap
+from dcra.search import journal
+from dcra.search.kept import Kept
 
 DEFAULT_STARTS = 32
 CALLBACK_INTERVAL = 0.05
@@ -31,15 +33,21 @@ class Limits:
     time_limit: float | None = None
     starts: int | None = None
     target: float | None = None
-    callback: Callable[[Progress], Any] | None = None
+    callback: Callable[[Moment], Any] | None = None
     n_jobs: int = 1
     clock: Callable[[], float] = time.perf_counter
+    gap: float | None = None
 
     @property
     def most_starts(self) -> float:
         if self.starts is None:
             return DEFAULT_STARTS if self.time_limit is None else inf
         return self.starts
+
+    @property
+    def share_of_work(self) -> float:
+        """What part of the most work there is to do was asked for, by the number of starts."""
+        return 1.0 if self.starts is None else min(1.0, self.starts / DEFAULT_STARTS)
 
 
 @dataclass
@@ -71,6 +79,9 @@ class Search:
     penalty_weights: Host | None = None  # one for each row of linear constraints
     watch: Watch | None = None
     working: Compiled | None = None  # the problem for tasks, whose products end when the search does
+    pool: Kept | None = None  # the points met, where several are asked for
+    proven_pool: bool = False  # whether no others are better
+    patient: bool = False  # whether to go on for the pool's sake when the best point is proven
     halting: bool = False  # a plain flag: a signal handler may set it at any moment
     _told: float = -inf
     _news: bool = True  # at first: that there is no point yet
@@ -122,7 +133,9 @@ class Search:
         self.scale = max(self.scale, float(np.max(np.abs(values))))
         value = float(values[best])
         if value < self.fun and len(points) > 1:  # products of many points round in another way than of one
-            value = float(self.compiled.judged(points[best : best + 1])[0])
+            value = values[best] = float(self.compiled.judged(points[best : best + 1])[0])
+        if self.pool is not None:
+            self.pool.add(points, values)
         if value < self.fun:
             self.fun, self.spins = value, points[best].copy()
             self._record()
@@ -149,6 +162,11 @@ class Search:
         self.status = self.status or status
         self.halt()
 
+    def finish(self) -> None:
+        """The best point is proven: stop, unless others are wanted that this plan would find."""
+        if not self.patient:
+            self.stop(Status.OPTIMAL)
+
     def halt(self) -> None:
         """Make all workers return what they have."""
         self.halting = True
@@ -158,8 +176,11 @@ class Search:
             return
         row = Progress(self.seconds, self.fun, self.lower_bound)
         self.history.append(row)
+        journal.improved(row)
         if self.gap_closed():
-            self.stop(Status.OPTIMAL)
+            self.finish()
+        elif self.limits.gap is not None and relative_gap(self.fun, self.lower_bound) <= self.limits.gap:
+            self.stop(Status.GAP)
         elif self.limits.target is not None and self.fun <= self.limits.target:
             self.stop(Status.TARGET)
         self._news = True
@@ -190,5 +211,14 @@ class Search:
         self._news, self._told = False, self.seconds
         row = self.history[-1] if self.history else Progress(self.seconds, self.fun, self.lower_bound)
         limit_what_was_loaded()
-        if callback(row):
+        try:
+            stop = bool(callback(Moment.of(row, self._point())))
+        except StopIteration:
+            stop = True
+        if stop:
             self.stop(Status.CALLBACK)
+
+    def _point(self) -> Callable[[], Any]:
+        """What makes a copy of the best point of this moment."""
+        spins = self.spins
+        return lambda: None if spins is None else self.compiled.decode(spins.copy())

@@ -1,0 +1,83 @@
+"""Answers in all variables, where some of them were fixed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array, from_numpy, to_numpy
+from dcra.model.fixing import Fixing
+from dcra.model.pool import Solutions
+from dcra.result import Moment, Progress, Result, Status
+
+
+def moved(result: Result, like: Array) -> Result:
+    """The result with its points in the library of `like`."""
+    pool = result.pool
+    if pool is not None:
+        pool = replace(pool, points=from_numpy(to_numpy(pool.points), like))
+    return replace(result, x=from_numpy(to_numpy(result.x), like), pool=pool)
+
+
+def completed(fixing: Fixing, result: Result) -> Result:
+    """The result of the free variables as one of all; judged by the whole problem."""
+    whole = fixing.whole
+    pool = result.pool
+    if pool is not None:
+        points = fixing.complete(to_numpy(pool.points).astype(np.float64))
+        values = np.asarray(whole.objective(points)) if len(pool) else pool.values
+        pool = Solutions(from_numpy(points, whole.like), values, pool.proven)
+    x = fixing.complete(to_numpy(result.x).astype(np.float64))
+    return judged(fixing, replace(result, pool=pool), x)
+
+
+def judged(fixing: Fixing, result: Result, x: Any) -> Result:
+    """The result with another point, and what the whole problem says about it."""
+    whole = fixing.whole
+    fun, violation = whole.objective(x) + 0.0, whole.violation(x)
+    feasible = violation == 0
+    lost = not feasible and result.status is Status.OPTIMAL
+    return replace(
+        result,
+        x=from_numpy(x, whole.like),
+        fun=fun,
+        lower_bound=min(result.lower_bound, fun) if feasible else result.lower_bound,
+        status=Status.INFEASIBLE if lost else result.status,
+        feasible=feasible,
+        violation=result.violation if whole.constraints is not None else violation,
+        n_constraints=whole.n_constraints,
+        constraint_kind=whole.constraint_kind,
+    )
+
+
+def only_point(fixing: Fixing, asked: Any, seed: int | None, method: str, begun: float) -> Result:
+    """The result where no variable is free."""
+    whole, x = fixing.whole, fixing.values
+    fun = whole.objective(x) + 0.0
+    pool = None if asked is None else Solutions(from_numpy(x[None], whole.like), np.asarray([fun]), True)
+    seconds = time.perf_counter() - begun
+    story = (Progress(seconds, fun, fun),)
+    result = Result(x, fun, fun, Status.OPTIMAL, story, 0, 0, seconds, seed or 0, method, pool=pool)
+    off = 0.0 if whole.constraints is None else whole.constraints.furthest(x)
+    return judged(fixing, replace(result, violation=off), x)
+
+
+def of_all_variables(fixing: Fixing, callback: Callable[[Moment], Any] | None) -> Any:
+    """The callback, told of points in all variables."""
+    if callback is None:
+        return None
+
+    def tell(moment: Moment) -> Any:
+        def copy() -> Array | None:
+            x = moment.x
+            if x is None:
+                return None
+            return from_numpy(fixing.complete(to_numpy(x).astype(np.float64)), fixing.whole.like)
+
+        return callback(Moment.of(moment, copy))
+
+    return tell

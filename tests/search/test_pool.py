@@ -1,0 +1,179 @@
+"""Pools of solutions, against all points; what is refused; where they are shown."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+import dcra
+from dcra.search import kept
+from dcra.search.kept import Kept
+
+VALUES = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
+
+
+def all_points(n, domain):
+    return np.array(list(product(VALUES[domain], repeat=n)))
+
+
+def greedy(problem, size, distance):
+    """The values of the pool, by looking at all points: the best, then the best of those far enough, ..."""
+    X = all_points(problem.n, problem.domain)
+    X = X[problem.violation(X) == 0]
+    values = problem.objective(X)
+    order = np.argsort(values, kind="stable")
+    chosen = []
+    for i in order:
+        if all(np.count_nonzero(X[i] != X[j]) >= distance for j in chosen):
+            chosen.append(i)
+        if len(chosen) == size:
+            break
+    return values[chosen]
+
+
+def random_problem(seed, kind="losses", domain="spin", constraints=()):
+    rng = np.random.default_rng((seed, len(kind)))
+    n, r = int(rng.integers(5, 11)), int(rng.integers(2, 8))
+    terms = [dcra.Term("l1", rng.standard_normal((r, n)), rng.standard_normal(r))] if "losses" in kind else []
+    Q = rng.standard_normal((n, n)) if "quadratic" in kind else None
+    return dcra.Problem(
+        terms, linear=rng.standard_normal(n), quadratic=Q, domain=domain, constraints=constraints
+    )
+
+
+@pytest.mark.parametrize("domain", VALUES)
+@pytest.mark.parametrize("kind", ["losses", "quadratic", "losses and quadratic"])
+@pytest.mark.parametrize(("size", "distance"), [(1, 1), (7, 1), (6, 3), (40, 2)])
+def test_enumeration_gives_the_true_best(domain, kind, size, distance):
+    for seed in range(4):
+        problem = random_problem(seed, kind, domain)
+        asked = dcra.Pool(size, distance)
+        for result in (
+            dcra.solve(problem, pool=asked, seed=0),
+            dcra.solve(problem, pool=asked, seed=0, method="enumerate"),
+        ):
+            pool = result.pool
+            assert pool.proven
+            expected = greedy(problem, size, distance)
+            assert len(pool) == len(expected)
+            assert pool.values == pytest.approx(expected, abs=1e-9)
+            assert problem.objective(pool.points) == pytest.approx(pool.values, abs=1e-12)
+            assert np.all(pool.distances[~np.eye(len(pool), dtype=bool)] >= distance)
+            assert pool.values[0] == result.fun
+            assert np.array_equal(pool.points[0], result.x)
+
+
+def test_a_larger_enumeration_passes_over_blocks_and_misses_nothing():
+    rng = np.random.default_rng(3)
+    problem = dcra.Problem([dcra.Term("l1", rng.standard_normal((3, 16)), rng.standard_normal(3))])
+    result = dcra.solve(problem, pool=25, seed=0)
+    values = np.sort(problem.objective(all_points(16, "spin")))[:25]
+    assert result.pool.proven
+    assert result.pool.values == pytest.approx(values, abs=1e-9)
+
+
+def test_a_proof_of_the_best_does_not_end_the_search_for_others():
+    rng = np.random.default_rng(0)
+    A = rng.integers(-2, 3, (2, 12)).astype(float)
+    problem = dcra.Problem([dcra.Term("l1", A, A @ rng.choice([-1, 1], 12))])
+    result = dcra.solve(problem, pool=30, seed=0)
+    assert result.fun == 0
+    assert result.status == "optimal"
+    assert result.pool.proven
+    assert result.pool.values == pytest.approx(np.sort(problem.objective(all_points(12, "spin")))[:30])
+
+
+@pytest.mark.parametrize("domain", VALUES)
+def test_constraints_hold_in_the_pool(domain):
+    for seed in range(4):
+        problem = random_problem(
+            seed, domain=domain, constraints=[dcra.exactly(3), dcra.at_most(1, [0, 1, 2])]
+        )
+        result = dcra.solve(problem, pool=5, seed=0)
+        assert not np.any(problem.violation(result.pool.points))
+        assert result.pool.values == pytest.approx(greedy(problem, 5, 1), abs=1e-9)
+        assert result.pool.proven
+
+
+@pytest.mark.parametrize("method", ["auto", "sweep", "flip", "anneal", "tabu", "dcra", "random"])
+def test_every_search_keeps_what_it_met(method):
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((30, 40)), rng.standard_normal(30)
+    result = dcra.minimize(A, b, method=method, starts=12, seed=0, pool=dcra.Pool(6, 4))
+    pool, problem = result.pool, dcra.Problem([dcra.Term("l1", A, b)])
+    assert not pool.proven
+    assert 2 <= len(pool) <= 6
+    assert np.all(np.diff(pool.values) >= 0)
+    assert problem.objective(pool.points) == pytest.approx(pool.values, abs=1e-10)
+    assert np.array_equal(pool.points[0], result.x)
+    assert np.all(pool.distances[~np.eye(len(pool), dtype=bool)] >= 4)
+
+
+def test_a_pool_changes_nothing_else():
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((30, 40)), rng.standard_normal(30)
+    plain, kept_too = (dcra.minimize(A, b, starts=6, seed=0, pool=pool) for pool in (None, 5))
+    assert np.array_equal(plain.x, kept_too.x)
+    assert plain.fun == kept_too.fun
+    assert plain.pool is None
+
+
+def test_points_come_in_the_type_of_x():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((5, 6)).astype(np.float32)
+    assert dcra.minimize(A, np.ones(5), pool=3, seed=0).pool.points.dtype == np.float32
+
+
+def test_what_is_kept_where_room_is_short(monkeypatch):
+    """Near points that crowd the room do not drive out what the pool would choose."""
+    monkeypatch.setattr(kept, "MOST_POINTS", 8)
+    keeper = Kept(dcra.Pool(2, 6), 10)
+    assert not keeper.complete
+    far = -np.ones(10)
+    keeper.add(np.stack([np.ones(10), far]), np.array([0.0, 100.0]))
+    for i in range(10):
+        for j in range(i):
+            near = np.ones(10)
+            near[[i, j]] = -1
+            keeper.add(near[None], np.array([1.0 + i + j]))
+    spins, values = keeper.best()
+    assert values.tolist() == [0.0, 100.0]
+    assert np.array_equal(spins[1], far)
+
+
+def test_printed_and_plain():
+    result = dcra.minimize(np.eye(3), [3.0, 2.0, 0.5], pool=2, seed=0)
+    assert "        pool  2 points, 3.5 to 4.5, proven" in str(result)
+    assert "pool, as objective and variables that differ from x:" in result.summary()
+    numbers = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert numbers["pool"] == {
+        "x": [[1, 1, 1], [1, 1, -1]],
+        "fun": [3.5, 4.5],
+        "distances": [[0, 1], [1, 0]],
+        "proven": True,
+    }
+    assert dcra.minimize(np.eye(3), [3.0, 2.0, 1.0], seed=0).to_dict()["pool"] is None
+
+
+@pytest.mark.parametrize(
+    ("pool", "error", "match"),
+    [
+        (0, ValueError, "`pool` must be at least 1; got 0"),
+        (True, TypeError, "`pool` must be a number of points or a dcra.Pool; got True"),
+        ("many", TypeError, "`pool` must be a number of points"),
+        (2.5, TypeError, "`pool` must be a number of points"),
+    ],
+)
+def test_bad_pools(pool, error, match):
+    with pytest.raises(error, match=match):
+        dcra.minimize(np.eye(2), np.ones(2), pool=pool)
+
+
+def test_bad_numbers_in_pools():
+    with pytest.raises(ValueError, match="`distance` of a pool must be at least 1; got 0"):
+        dcra.Pool(3, 0)
+    with pytest.raises(TypeError, match=r"`size` of a pool must be an integer; got 2\.5"):
+        dcra.Pool(2.5)
