@@ -9,9 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dcra.api import minimize, minimize_batch, solve
-from dcra.model.constraints import at_most, exactly
+from dcra.model.constraints import at_least, at_most, exactly
+from dcra.model.logic import clause, implies, one_of
 from dcra.model.pool import Pool
 from dcra.model.problem import Problem
+from dcra.model.soft import soft
 from dcra.model.term import Term
 from dcra.result import Result, Status
 from dcra.search.interrupts import interruptible
@@ -55,11 +57,14 @@ __all__ = [
     "Status",
     "Term",
     "apps",
+    "at_least",
     "at_most",
     "baselines",
+    "clause",
     "datasets",
     "engines",
     "exactly",
+    "implies",
     "interop",
     "interruptible",
     "io",
@@ -69,7 +74,9 @@ __all__ = [
     "methods",
     "minimize",
     "minimize_batch",
+    "one_of",
     "retrieval",
+    "soft",
     "solve",
     "testing",
     "theory",

@@ -16,6 +16,9 @@ from dcra.model.pool import Solutions
 LINES = 20
 """Improvements that a summary lists."""
 
+SHOWN = 6
+"""Names of constraints that are printed."""
+
 LARGEST_SHARE = 100.0
 """Gaps from here on are stated as differences: the value is nearly zero."""
 
@@ -103,6 +106,14 @@ class Result:
         How many constraints the problem has, and of which kind: "linear", or "clause" for hard clauses.
     penalty_weights : (q,) array, optional
         The last weights of the penalties, one for each row of linear constraints.
+    violated : tuple of str
+        Names of the constraints that x violates, where it is not feasible: as few as could be found.
+    conflict : tuple of str
+        Where the status is infeasible: names of constraints that cannot hold together, none of which can be
+        spared. Empty where there was no time to find out.
+    n_soft, soft_cost, soft_violations : int, float, dict
+        How many rows of soft constraints there are, what part of `fun` their violations are, and by how much
+        each of them that is violated is, by name.
     pool : Solutions, optional
         Several points, best first, where `pool` asked for them: `points`, `values`, `distances`, `proven`.
     target : float, optional
@@ -125,6 +136,11 @@ class Result:
     n_constraints: int = 0
     constraint_kind: str = "linear"
     penalty_weights: Host | None = field(default=None, repr=False)
+    violated: tuple[str, ...] = field(default=(), repr=False)
+    conflict: tuple[str, ...] = field(default=(), repr=False)
+    n_soft: int = 0
+    soft_cost: float = 0.0
+    soft_violations: dict[str, float] | None = field(default=None, repr=False)
     pool: Solutions | None = field(default=None, repr=False)
     target: float | None = field(default=None, repr=False)
 
@@ -155,6 +171,7 @@ class Result:
             ("lower bound", self._bound_text()),
             ("status", f"{self.status.value}: {self.message}"),
             *self._constraint_rows(),
+            *self._soft_rows(),
             *([] if self.pool is None else [("pool", str(self.pool))]),
             ("variables", f"{x.size}, {ones} of them up"),
             ("work", f"{self.n_starts} starts, {self.nit} iterations, {self.seconds:.3g} s"),
@@ -198,7 +215,16 @@ class Result:
             return [("hard clauses", f"{self.n_constraints}, {state}")]
         count = f"{self.n_constraints} row{'s' if self.n_constraints != 1 else ''}"
         state = "satisfied" if self.feasible else f"VIOLATED by {self.violation:.6g}"
-        return [("constraints", f"{count}, {state}")]
+        rows = [("constraints", f"{count}, {state}")]
+        for name, which in (("violated", self.violated), ("conflict", self.conflict)):
+            rows += [(name, _listed(which))] if which else []
+        return rows
+
+    def _soft_rows(self) -> list[tuple[str, str]]:
+        if self.n_soft == 0:
+            return []
+        count = f"{len(self.soft_violations or {})} of {self.n_soft} rows violated"
+        return [("soft", f"{count}, {self.soft_cost:.10g} of the objective")]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON; infinite values become None."""
@@ -220,6 +246,11 @@ class Result:
             "seconds": self.seconds,
             "seed": self.seed,
             "method": self.method,
+            "violated": list(self.violated),
+            "conflict": list(self.conflict),
+            "n_soft": self.n_soft,
+            "soft_cost": self.soft_cost,
+            "soft_violations": self.soft_violations,
             "target": self.target,
             "pool": None if self.pool is None else self.pool.to_dict(),
             "history": [[row.seconds, _finite(row.fun), _finite(row.lower_bound)] for row in self.history],
@@ -268,6 +299,12 @@ def gap_text(fun: float, lower_bound: float, tiny: float = 0.0, digits: int = 2)
     """The gap in words: relative, or where the value is near zero beside it, as a difference."""
     gap = relative_gap(fun, lower_bound, tiny)
     return f"gap {gap:.{digits}%}" if gap < LARGEST_SHARE else f"{fun - lower_bound:.4g} below"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """The first names, and how many others there are."""
+    shown = "; ".join(names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown}; and {len(names) - SHOWN} more"
 
 
 def _finite(value: float) -> float | None:

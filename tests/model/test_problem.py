@@ -387,7 +387,7 @@ NOT_FINITE = np.array([[1.0, np.nan], [0.0, 1.0]])
             ValueError,
             "`domain` must be one of spin, binary; got '01'$",
         ),
-        (lambda: Problem(), ValueError, "a problem needs `terms`, `linear` or `quadratic`; got none of them"),
+        (lambda: Problem(), ValueError, "a problem needs `terms`, `linear` or `quadratic`"),
         (lambda: Problem([("l1", EYE, 0)]), TypeError, "`terms` must hold dcra.Term objects; got tuple"),
         (
             lambda: Problem([Term("l1", EYE, 0), Term("l1", WIDE, 0)]),

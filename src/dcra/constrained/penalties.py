@@ -7,17 +7,16 @@ minimum, whatever the weights are.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from dcra._array import Host, from_numpy, is_numpy, namespace, to_numpy
+from dcra._array import Host
 from dcra.compiled.form import Compiled, compile_problem
 from dcra.compiled.units import natural_units
-from dcra.foreign import importing
 from dcra.model.constraints import Constraints
 from dcra.model.problem import Problem
-from dcra.model.term import Term
+from dcra.model.soft import penalty_terms
 
 GROWTH = 2.0
 """Factor on the weight of a row that a descent left violated."""
@@ -100,28 +99,6 @@ def penalised(problem: Problem, weights: Host) -> Problem:
     return problem.replace(terms=(*problem.terms, *charged), constraints=())
 
 
-def penalty_terms(constraints: Constraints, weights: Host, like: Any) -> list[Term]:
-    """w |Gx - b| for equalities, w max(0, Gx - high) and w max(0, low - Gx) for the rest."""
-    with importing():
-        from scipy import sparse
-
-    equal = constraints.equalities
-    above = ~equal & np.isfinite(constraints.high)
-    below = ~equal & np.isfinite(constraints.low)
-    terms = []
-    if equal.any():
-        rows = np.flatnonzero(equal)
-        middle = 0.5 * (constraints.low[rows] + constraints.high[rows])
-        terms.append(Term("l1", _matrix(constraints.G[rows], like), middle, weights[rows]))
-    if above.any() or below.any():
-        up, down = np.flatnonzero(above), np.flatnonzero(below)
-        G = sparse.vstack([constraints.G[up], -constraints.G[down]], format="csr")
-        ends = np.concatenate([constraints.high[up], -constraints.low[down]])
-        charge = np.concatenate([weights[up], weights[down]])
-        terms.append(Term("hinge", _matrix(G, like), ends, charge))
-    return terms
-
-
 def first_weights(compiled: Compiled) -> Host:
     """What makes a typical flip of a row's variables cost as much as a typical flip may gain."""
     constraints = compiled.problem.constraints
@@ -131,12 +108,3 @@ def first_weights(compiled: Compiled) -> Host:
     size = np.maximum(np.diff(constraints.G.indptr), 1)
     step = (top - bottom) * np.sqrt((constraints.G**2).sum(axis=1) / size)
     return np.asarray(gain / np.where(step > 0, step, 1.0))
-
-
-def _matrix(G: Any, like: Any) -> Any:
-    """G in the array library of the other terms, and in their float type where that holds its numbers."""
-    short = to_numpy(like).dtype
-    held = np.array_equal(G.data.astype(short).astype(np.float64), G.data)
-    if is_numpy(like):
-        return G.astype(short if held else np.float64)
-    return from_numpy(G.toarray(), like, like.dtype if held else namespace(like).float64)

@@ -22,7 +22,7 @@ from dcra.constrained.penalties import Penalised
 from dcra.constrained.repair import Repair, RepairTables, repair_tables, rises
 from dcra.constrained.state import ConstrainedSearch
 from dcra.constrained.swap import TRIES, Swap
-from dcra.engines.base import Engine, Starts, State
+from dcra.engines.base import Engine, News, Starts, State
 from dcra.polish.base import AsGiven
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
@@ -132,7 +132,7 @@ class FeasibleState(State):
         self.points: Host | None = None
         self.swaps: State | None = None
         self.violated = np.zeros(len(compiled.constraints), bool)
-        self.over = False
+        self.over, self.hopeless = False, False
         self.turns = self._turns()
         next(self.turns)
 
@@ -175,6 +175,11 @@ class FeasibleState(State):
                 yield
             if rescue.point is not None:
                 self.points[i] = compiled.encode(rescue.point)
+            self.hopeless = rescue.bound == inf
+
+    def take_news(self) -> list[News]:
+        """That nothing is feasible, where that was found out."""
+        return [News(np.empty((0, self.compiled.n)), inf)] if self.hopeless else []
 
     def _swap(self) -> State:
         passes = SWAP_SHARE * self.first.work / ((TRIES + 3) * self.compiled.work_per_pass)

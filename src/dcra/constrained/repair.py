@@ -32,8 +32,7 @@ class RepairTables(NamedTuple):
 
 
 def repair_tables(constraints: Constraints) -> RepairTables:
-    size = abs(constraints.G).max(axis=1).toarray().ravel()
-    return RepairTables(constraints, constraints.G.tocsc(), 1.0 / np.where(size > 0, size, 1.0))
+    return RepairTables(constraints, constraints.G.tocsc(), 1.0 / constraints.sizes)
 
 
 class Repair:

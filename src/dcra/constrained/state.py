@@ -15,6 +15,9 @@ from dcra.model.constraints import Constraints
 from dcra.result import Status
 from dcra.search.state import Search
 
+SETTLING_SECONDS = 5.0
+"""What HiGHS may take, at most, to say what can be said where nothing is feasible."""
+
 
 @dataclass
 class ConstrainedSearch(Search):
@@ -38,9 +41,9 @@ class ConstrainedSearch(Search):
 
     def offer(self, spins: Host) -> float:
         spins = np.atleast_2d(spins)
-        violation = self.constraints.violation(self.compiled.in_domain(spins))
-        fine = violation == 0
-        off = np.where(fine, inf, violation)
+        lack = self.constraints.lack(self.compiled.in_domain(spins))
+        fine = lack == 0
+        off = np.where(fine, inf, lack)
         closest = int(np.argmin(off))
         if off[closest] < self.least:
             self.least, self.nearest = float(off[closest]), spins[closest].copy()
@@ -55,6 +58,8 @@ class ConstrainedSearch(Search):
     def settle(self) -> None:
         """Repair the least violating point where no feasible one was met, and report what is left."""
         self.penalty_weights = self.penalties.weights
+        if self.spins is None and self.status not in (Status.INTERRUPTED, Status.CALLBACK):
+            self._violate_least()
         if self.spins is None and self.nearest is not None and self.status is not Status.INFEASIBLE:
             x = self.compiled.in_domain(self.nearest)
             repair = Repair(repair_tables(self.constraints), x, np.zeros(x.size), self.seed)
@@ -63,5 +68,23 @@ class ConstrainedSearch(Search):
         if self.spins is None:
             self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest
             self.feasible = not self.constraints.violation(self.compiled.in_domain(self.spins)).any()
+            self.violated = self.constraints.violated(self.compiled.in_domain(self.spins))
         self.violation = self.constraints.furthest(self.compiled.in_domain(self.spins))
         self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))
+
+    def _violate_least(self) -> None:
+        """Where nothing feasible was met: the point that violates least and, if there is none, what clashes.
+
+        HiGHS has what is left of the time for it, or some seconds.
+        """
+        from dcra.exact.conflicts import conflict_names, least_violating
+
+        left = min(self.seconds_left, SETTLING_SECONDS)
+        if left > 0:
+            point = least_violating(self.constraints, 0.5 * left)
+            if point is not None:
+                self.offer(self.compiled.encode(point))
+        left = min(self.seconds_left, SETTLING_SECONDS)
+        if self.spins is None and left > 0:
+            self.conflict = conflict_names(self.constraints, left)
+            self.status = Status.INFEASIBLE if self.conflict else self.status

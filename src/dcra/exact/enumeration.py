@@ -195,22 +195,22 @@ class LoopState(SegmentState):
 
 
 class FeasibleSegment(SegmentState):
-    """The best feasible point, or else the least violating."""
+    """The best feasible point, or else the one that violates least, all rows together."""
 
     def __init__(self, compiled: Compiled, lo: int, hi: int, keep: int = 1) -> None:
         super().__init__(compiled, lo, hi, keep)
-        self.violation = inf
+        self.lack = inf
 
     def look_at(self, codes: Host) -> None:
         constraints = self.compiled.problem.constraints
         assert constraints is not None
-        violation = constraints.violation(self.compiled.in_domain(self.spins(codes)))
-        least = float(violation.min())
+        lack = constraints.lack(self.compiled.in_domain(self.spins(codes)))
+        least = float(lack.min())
         if least == 0:
-            self.violation = 0.0
-            super().look_at(codes[violation == 0])
-        elif least < self.violation:
-            self.violation, self.code = least, int(codes[np.argmin(violation)])
+            self.lack = 0.0
+            super().look_at(codes[lack == 0])
+        elif least < self.lack:
+            self.lack, self.code = least, int(codes[np.argmin(lack)])
 
 
 class Ordered(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf, isfinite
@@ -21,6 +22,9 @@ TOLERANCE = 1e-9
 MOST_SLACK = 0.25
 """The same where rounding may cost more than that: never as much as a flip of any variable changes."""
 
+UNNAMED = "constraints["
+"""How names begin that tell the place of a constraint."""
+
 EPS = float(np.finfo(np.float64).eps)
 EXACT = 2.0**53
 """Sums of whole numbers below this are exact."""
@@ -28,11 +32,11 @@ EXACT = 2.0**53
 
 @dataclass(frozen=True)
 class Cardinality:
-    """How many of some variables are up (+1, or 1); made by `exactly` and `at_most`."""
+    """How many of some variables are up (+1, or 1); made by `exactly`, `at_most` and `at_least`."""
 
     k: int
     index: Any = None
-    exact: bool = True
+    kind: str = "exactly"
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer):
@@ -42,7 +46,7 @@ class Cardinality:
 
     def __str__(self) -> str:
         where = "" if self.index is None else ", index=..."
-        return f"{'exactly' if self.exact else 'at_most'}({self.k}{where})"
+        return f"{self.kind}({self.k}{where})"
 
 
 def exactly(k: int, index: Any = None) -> Cardinality:
@@ -70,7 +74,37 @@ def at_most(k: int, index: Any = None) -> Cardinality:
     """The constraint that at most `k` variables are up; parameters as in `exactly`."""
     with importing():
         import scipy.sparse  # noqa: F401
-    return Cardinality(k, index, exact=False)
+    return Cardinality(k, index, "at_most")
+
+
+def at_least(k: int, index: Any = None) -> Cardinality:
+    """The constraint that at least `k` variables are up; parameters as in `exactly`."""
+    with importing():
+        import scipy.sparse  # noqa: F401
+    return Cardinality(k, index, "at_least")
+
+
+class Block(NamedTuple):
+    """Rows of one constraint, low <= G x <= high, with their names."""
+
+    G: Any
+    low: Host
+    high: Host
+    names: list[str]
+
+
+class Worded(ABC):
+    """A constraint that is stated in words, and knows its rows."""
+
+    counting: bool = False  # whether its rows count variables
+
+    @abstractmethod
+    def rows(self, name: str, n: int, values: tuple[float, float]) -> Block:
+        """Its rows, for n variables of which each has one of two values."""
+
+    @abstractmethod
+    def least_variables(self) -> int:
+        """How many variables there must be at least."""
 
 
 class StatedRows(NamedTuple):
@@ -95,8 +129,9 @@ class Constraints:
 
     Parameters
     ----------
-    given : constraint or sequence of them
-        `scipy.optimize.LinearConstraint`, `exactly` and `at_most`.
+    given : constraint, or sequence or mapping of them
+        `scipy.optimize.LinearConstraint`, `exactly`, `at_most`, `at_least`, `clause`, `one_of`, `implies`;
+        keys of a mapping are their names.
     n : int
         Number of variables.
     values : (float, float)
@@ -108,13 +143,13 @@ class Constraints:
             from scipy import sparse
 
         self.n, self.values = n, values
-        blocks = [_block(f"constraints[{i}]", one, n, values) for i, one in enumerate(as_sequence(given))]
-        self.G = sparse.csr_array(sparse.vstack([block[0] for block in blocks], format="csr"))
+        blocks = [block_of(name, one, n, values) for name, one in named(given).items()]
+        self.G = sparse.csr_array(sparse.vstack([block.G for block in blocks], format="csr"))
         self.G.sum_duplicates()
         self.G.eliminate_zeros()
-        self.low = np.concatenate([block[1] for block in blocks])
-        self.high = np.concatenate([block[2] for block in blocks])
-        self.names = [name for block in blocks for name in block[3]]
+        self.low = np.concatenate([block.low for block in blocks])
+        self.high = np.concatenate([block.high for block in blocks])
+        self.names = [name for block in blocks for name in block.names]
         reach = abs(self.G).sum(axis=1) * max(map(abs, values))
         self.whole = (reach < EXACT) & self._whole_rows()
         self.rounding = np.where(self.whole, 0.0, (np.diff(self.G.indptr) + 2) * EPS * reach)
@@ -186,6 +221,20 @@ class Constraints:
         """The largest violation at each point, 0 within the slack: (k,) for points (k, n)."""
         return np.asarray(np.max(self.excess(x), axis=-1, initial=0.0))
 
+    @cached_property
+    def sizes(self) -> Host:
+        """The largest coefficient of each row, without its sign; 1 for empty rows."""
+        size = np.asarray(abs(self.G).max(axis=1).toarray()).ravel()
+        return np.where(size > 0, size, 1.0)
+
+    def lack(self, x: Host) -> Host:
+        """The violations of all rows together, each in units of its largest coefficient: (k,) for (k, n)."""
+        return np.asarray(self.excess(x) @ (1.0 / self.sizes))
+
+    def violated(self, x: Host) -> tuple[str, ...]:
+        """The names of the rows that are violated at x (n,)."""
+        return tuple(self.names[i] for i in np.flatnonzero(self.excess(x)))
+
     def furthest(self, x: Host) -> float:
         """By how much the worst row is off at x (n,), slack or not, rounded once."""
         activity = self.activity(x)
@@ -226,13 +275,16 @@ class Constraints:
         return Group(members, int(least), int(most)) if most < a.size else None
 
 
-def as_sequence(given: Any) -> list[Any]:
-    """One constraint or several, as a list."""
-    single = isinstance(given, Cardinality) or _is_linear(given)
-    if single:
-        return [given]
-    if isinstance(given, Sequence):
-        return list(given)
+def named(given: Any) -> dict[str, Any]:
+    """One constraint or several, by name: that of the user, or its place."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return {str(name): one for name, one in given.items()}
+    if isinstance(given, Sequence) and not _is_linear(given):
+        return {f"{UNNAMED}{i}]": one for i, one in enumerate(given)}
+    if isinstance(given, Cardinality | Worded) or _is_linear(given) or hasattr(given, "constraint"):
+        return {f"{UNNAMED}0]": given}
     raise TypeError(_unknown("constraints", given))
 
 
@@ -242,13 +294,15 @@ def _is_linear(one: Any) -> bool:
 
 def _unknown(name: str, one: Any) -> str:
     return (
-        f"`{name}` must be a scipy.optimize.LinearConstraint, dcra.exactly(k) or dcra.at_most(k); "
-        f"got {type(one).__name__}"
+        f"`{name}` must be a scipy.optimize.LinearConstraint, dcra.exactly(k), dcra.at_most(k) or another "
+        f"of dcra's constraints; got {type(one).__name__}"
     )
 
 
-def _block(name: str, one: Any, n: int, values: tuple[float, float]) -> tuple[Any, Host, Host, list[str]]:
-    """StatedRows, lower ends, upper ends and names of one constraint."""
+def block_of(name: str, one: Any, n: int, values: tuple[float, float]) -> Block:
+    """Rows, lower ends, upper ends and names of one constraint."""
+    if isinstance(one, Worded):
+        return one.rows(name, n, values)
     if isinstance(one, Cardinality):
         return _counting_row(name, one, n, values)
     if _is_linear(one):
@@ -256,23 +310,22 @@ def _block(name: str, one: Any, n: int, values: tuple[float, float]) -> tuple[An
     raise TypeError(_unknown(name, one))
 
 
-def _counting_row(
-    name: str, one: Cardinality, n: int, values: tuple[float, float]
-) -> tuple[Any, Host, Host, list[str]]:
+def _counting_row(name: str, one: Cardinality, n: int, values: tuple[float, float]) -> Block:
     with importing():
         from scipy import sparse
 
-    index = _index(name, one.index, n)
-    if one.k > index.size and one.exact:
+    index = check_index(name, one.index, n)
+    if one.k > index.size and one.kind != "at_most":
         raise ValueError(f"`{name}` asks for {one.k} variables that are up; it counts only {index.size}")
     row = np.zeros((1, n))
     row[0, index] = 1.0
     end = values[0] * (index.size - one.k) + values[1] * one.k
-    low = end if one.exact else -inf
-    return sparse.csr_array(row), np.asarray([low]), np.asarray([end]), [f"{name}, {one}"]
+    low = -inf if one.kind == "at_most" else end
+    high = inf if one.kind == "at_least" else end
+    return Block(sparse.csr_array(row), np.asarray([low]), np.asarray([high]), [f"{name}, {one}"])
 
 
-def _index(name: str, index: Any, n: int) -> Host:
+def check_index(name: str, index: Any, n: int) -> Host:
     if index is None:
         return np.arange(n)
     refuse_masked(f"index` of `{name}", index)
@@ -294,7 +347,7 @@ def _index(name: str, index: Any, n: int) -> Host:
     return array
 
 
-def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str]]:
+def _linear_rows(name: str, one: Any, n: int) -> Block:
     with importing():
         from scipy import sparse
 
@@ -319,11 +372,13 @@ def _linear_rows(name: str, one: Any, n: int) -> tuple[Any, Host, Host, list[str
             f"`lb` of `{name}` must not be above `ub`; row {i} asks for [{low[i]:g}, {high[i]:g}]"
         )
     low[low < -most], high[high > most] = -inf, inf  # no row reaches them
-    return G, low, high, _row_names(name, one, rows)
+    return Block(G, low, high, _row_names(name, one, rows))
 
 
 def _row_names(name: str, one: Any, rows: int) -> list[str]:
     known = getattr(one, "names", None)
+    if known is None and rows == 1 and not name.startswith(UNNAMED):
+        return [name]
     return [f"{name}, row {i}" for i in range(rows)] if known is None else [str(row) for row in known]
 
 

@@ -11,11 +11,17 @@ import numpy as np
 from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.messages import shown, suggest
 from dcra.model.checks import LARGEST, refuse_huge, refuse_masked
-from dcra.model.constraints import Constraints, StatedRows, as_sequence
+from dcra.model.constraints import Constraints, StatedRows
+from dcra.model.logic import least_variables
 from dcra.model.operators import MatrixFree, Operator, watched
 from dcra.model.quadratic import Quadratic, as_quadratic
+from dcra.model.soft import SoftRows, split
 from dcra.model.term import Term, vector
 from dcra.model.watch import Watch
+from dcra.named import load
+
+CONFLICT_SECONDS = 5.0
+"""What it may take to find out which constraints contradict each other, where some do."""
 
 Domain = Literal["spin", "binary"]
 DOMAINS: dict[str, tuple[float, float]] = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -35,8 +41,10 @@ class Problem:
         Q. Where it is not symmetric, (Q + Q')/2 is used, which gives the same values.
     constant : float
     domain : {"spin", "binary"}
-    constraints : LinearConstraint, `exactly`, `at_most`, or a sequence of them
-        What x must satisfy besides.
+    constraints : constraint, or sequence or mapping of them
+        What x must satisfy besides: SciPy's LinearConstraint, `exactly`, `at_most`, `at_least`, `clause`,
+        `one_of`, `implies`, or what it should satisfy at a price: `soft` of one of them. Keys of a mapping
+        are their names. With constraints alone, any point that satisfies them is an answer.
 
     A subclass is a kind of problem: an ordinary one to every method, whose `specialist` knows better ways.
     """
@@ -61,8 +69,9 @@ class Problem:
                 raise TypeError(f"`terms` must hold dcra.Term objects; got {type(term).__name__}")
         if domain not in DOMAINS:
             raise ValueError(suggest("domain", domain, DOMAINS))
+        hard, wishes = split(constraints)
         if not self.terms and linear is None and quadratic is None:
-            raise ValueError("a problem needs `terms`, `linear` or `quadratic`; got none of them")
+            linear = np.zeros(_mentioned((*hard.values(), *(one.constraint for one in wishes.values()))))
         self.quadratic: Quadratic | None = None if quadratic is None else as_quadratic(quadratic)
         self.domain = domain
         if self.terms:
@@ -88,7 +97,10 @@ class Problem:
         if not np.isfinite(self.constant):
             raise ValueError(f"`constant` must be finite; got {constant!r}")
         refuse_huge("constant", self.constant, LARGEST)
-        self.constraints = self._checked(constraints)
+        self.constraints = self._checked(hard)
+        self.soft = SoftRows(wishes, self.n, DOMAINS[domain]) if wishes else None
+        if self.soft is not None:
+            self.terms += tuple(self.soft.terms(self.like))
 
     def __repr__(self) -> str:
         parts = [f"{type(t.loss).__name__}{t.operator.shape}" for t in self.terms]
@@ -180,6 +192,8 @@ class Problem:
         twin = copy(self)
         twin.__dict__.pop("integer_valued", None)
         Problem.__init__(twin, **(self._parts() | changes))
+        if "constraints" not in changes:
+            twin.soft = self.soft  # terms of the objective already
         return twin
 
     def _parts(self) -> dict[str, Any]:
@@ -254,14 +268,21 @@ class Problem:
 
         return has_whole_values(self)
 
-    def _checked(self, given: Any) -> Constraints | None:
+    def _checked(self, given: dict[str, Any]) -> Constraints | None:
         """The constraints as rows; contradictions that are plain to see are refused."""
-        if given is None or not as_sequence(given):
+        if not given:
             return None
         from dcra.model.infeasibility import refuse_contradictions
 
         constraints = Constraints(given, self.n, DOMAINS[self.domain])
-        refuse_contradictions(constraints)
+        try:
+            refuse_contradictions(constraints)
+        except ValueError as error:
+            clash = load("dcra.exact.conflicts:conflict_names")(constraints, CONFLICT_SECONDS)
+            if len(clash) < 2:
+                raise
+            names = ", ".join(f"`{name}`" for name in clash)
+            raise ValueError(f"{error}. What cannot hold together: {names}") from None
         return constraints
 
     def _reference(self) -> Array:
@@ -278,6 +299,17 @@ class Problem:
             return np.empty((0, 0), np.result_type(*(A.dtype for A in matrices)) if matrices else np.float64)
         wide = [A for A in matrices if A.dtype == namespace(A).float64]
         return (wide or matrices)[0][:0, :0]
+
+
+def _mentioned(constraints: tuple[Any, ...]) -> int:
+    """Number of variables of a problem that has constraints alone."""
+    n = max((least_variables(one) for one in constraints), default=0)
+    if n == 0:
+        raise ValueError(
+            "a problem needs `terms`, `linear` or `quadratic`, or `constraints` that say how many variables "
+            "there are; got none of them. `linear=np.zeros(n)` says it, too"
+        )
+    return n
 
 
 def _length(linear: Any) -> int:

@@ -13,6 +13,7 @@ from dcra._array import Array, from_numpy, to_numpy
 from dcra.model.fixing import Fixing
 from dcra.model.pool import Solutions
 from dcra.result import Moment, Progress, Result, Status
+from dcra.search.driver import soft_report
 
 
 def moved(result: Result, like: Array) -> Result:
@@ -51,6 +52,7 @@ def judged(fixing: Fixing, result: Result, x: Any) -> Result:
         violation=result.violation if whole.constraints is not None else violation,
         n_constraints=whole.n_constraints,
         constraint_kind=whole.constraint_kind,
+        **soft_report(whole, x),
     )
 
 

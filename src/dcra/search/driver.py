@@ -14,6 +14,7 @@ from dcra._array import Host, to_numpy
 from dcra.bounds.dual import rounded_up, trivial_bound
 from dcra.engines.base import News
 from dcra.model.pool import Solutions
+from dcra.model.problem import Problem
 from dcra.model.watch import OutOfTime
 from dcra.result import Result, Status
 from dcra.search import journal
@@ -254,9 +255,20 @@ def report(search: Search) -> Result:
         n_constraints=compiled.problem.n_constraints,
         constraint_kind=compiled.problem.constraint_kind,
         penalty_weights=search.penalty_weights,
+        violated=search.violated,
+        conflict=search.conflict,
+        **soft_report(compiled.problem, compiled.in_domain(search.spins)),
         pool=solutions(search),
         target=search.limits.target,
     )
+
+
+def soft_report(problem: Problem, x: Host) -> dict[str, Any]:
+    """What a result says about soft constraints at x (n,)."""
+    rows = problem.soft
+    if rows is None:
+        return {}
+    return {"n_soft": len(rows), "soft_cost": rows.cost(x), "soft_violations": rows.violations(x)}
 
 
 def solutions(search: Search) -> Solutions | None:

@@ -76,6 +76,8 @@ class Search:
     status: Status | None = None
     feasible: bool = True
     violation: float = 0.0
+    violated: tuple[str, ...] = ()  # names of rows that the answer violates
+    conflict: tuple[str, ...] = ()  # names of rows that no point satisfies together
     penalty_weights: Host | None = None  # one for each row of linear constraints
     watch: Watch | None = None
     working: Compiled | None = None  # the problem for tasks, whose products end when the search does
