@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcra.api import minimize, minimize_batch, solve
 from dcra.model.constraints import at_least, at_most, exactly
+from dcra.model.integers import IntegerProblem, integers
 from dcra.model.logic import clause, implies, one_of
 from dcra.model.pool import Pool
 from dcra.model.problem import Problem
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "IntegerProblem",
     "Pool",
     "Problem",
     "Result",
@@ -65,6 +67,7 @@ __all__ = [
     "engines",
     "exactly",
     "implies",
+    "integers",
     "interop",
     "interruptible",
     "io",

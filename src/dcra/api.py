@@ -20,6 +20,7 @@ from dcra.engines.base import Engine
 from dcra.losses import Loss
 from dcra.methods import make_plan, resolve
 from dcra.model.fixing import Fixing, fixing, partial_points
+from dcra.model.integers import IntegerProblem, Integers
 from dcra.model.operators import as_operator
 from dcra.model.pool import Pool, as_pool
 from dcra.model.problem import Problem
@@ -37,6 +38,7 @@ from dcra.search.checks import (
     check_target,
 )
 from dcra.search.completed import completed, moved, of_all_variables, only_point
+from dcra.search.decoded import decoded, in_numbers, wider_pool
 from dcra.search.driver import run
 from dcra.search.interrupts import on_interrupt
 from dcra.search.kept import Kept
@@ -51,7 +53,7 @@ def minimize(
     loss: str | Loss = "l1",
     *,
     weights: float | Array | None = None,
-    domain: str = "spin",
+    domain: str | Integers = "spin",
     linear: Array | None = None,
     constraints: Any = (),
     quadratic: Any = None,
@@ -79,12 +81,13 @@ def minimize(
         "linear", "capped_l1", "l2", "linf", an object of `dcra.losses`, or one with `value` and `prox`.
     weights : float or (r,) array, optional
         Row weights of the loss.
-    domain : {"spin", "binary"}
-        {-1,1}^n or {0,1}^n.
+    domain : {"spin", "binary"} or Integers
+        {-1,1}^n, {0,1}^n, or whole numbers by `dcra.integers(low, high)`.
     linear : (n,) array, optional
         c.
-    constraints : LinearConstraint, `exactly`, `at_most`, or a sequence of them
-        What x must satisfy besides. `Result.feasible` says whether it does.
+    constraints : constraint, or sequence or mapping of them
+        What x must satisfy besides: LinearConstraint, `exactly`, `at_most`, `at_least`, `clause`, `one_of`,
+        `implies`, `soft`. `Result.feasible` says whether it does.
     quadratic : (n, n) array, scipy.sparse matrix or LinearOperator, optional
         Q.
 
@@ -104,7 +107,8 @@ def minimize(
     """
     begun = time.perf_counter()
     watch = watch_for(begun, time_limit)
-    problem = Problem(
+    kind: Any = IntegerProblem if isinstance(domain, Integers) else Problem
+    problem = kind(
         [Term(loss, watched_operator(A, watch), b, 1.0 if weights is None else weights)],
         linear=linear,
         quadratic=None if quadratic is None else as_quadratic(quadratic, watch),
@@ -116,7 +120,7 @@ def minimize(
 
 
 def solve(
-    problem: Problem,
+    problem: Problem | IntegerProblem,
     *,
     method: str | Engine = "auto",
     time_limit: float | None = None,
@@ -135,7 +139,7 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or IntegerProblem
     method : str or Engine
         "auto", another name of `dcra.methods`, or an engine with options such as `DCRA(rank=5)`.
     time_limit : float, optional
@@ -238,8 +242,12 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
         return search, Nothing()
 
 
-def solve_since(begun: float, problem: Problem, options: SolveOptions, progress: bool = False) -> Result:
+def solve_since(
+    begun: float, problem: Problem | IntegerProblem, options: SolveOptions, progress: bool = False
+) -> Result:
     """`solve` for a caller whose own work since `begun` is part of the call."""
+    if isinstance(problem, IntegerProblem):
+        return _solve_integers(begun, problem, options, progress)
     if not isinstance(problem, Problem):
         raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
     if options.fixed is not None:
@@ -255,6 +263,26 @@ def solve_since(begun: float, problem: Problem, options: SolveOptions, progress:
             result = run(search, plan)
     here = search.compiled.problem.like is problem.like
     return result if here else moved(result, problem.like)
+
+
+def _solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions, progress: bool) -> Result:
+    """Solve for the bits of whole numbers."""
+    given, fixed, limit = options.x0, options.fixed, options.time_limit
+    if given is not None:
+        given = problem.encode("x0", given.x if isinstance(given, Result) else given)
+    bits = replace(
+        options,
+        x0=given,
+        fixed=None if fixed is None else problem.fixed_bits(fixed),
+        callback=in_numbers(problem, check_callable(options.callback)),
+        pool=wider_pool(options.pool),
+    )
+    result = solve_since(begun, problem.bits, bits, progress)
+    if fixed is not None:  # a descent would move what is fixed
+        problem = problem.narrowed(fixed)
+    left = lambda: inf if limit is None else begun + limit - time.perf_counter()  # noqa: E731
+    done = decoded(problem, result, options.pool, left)
+    return replace(done, seconds=time.perf_counter() - begun)
 
 
 def _solve_the_rest(begun: float, fixing: Fixing, options: SolveOptions, progress: bool) -> Result:

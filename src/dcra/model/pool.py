@@ -66,8 +66,8 @@ class Solutions:
     @property
     def distances(self) -> Host:
         """(k, k): in how many variables two points differ."""
-        up = to_numpy(self.points) > 0
-        return np.asarray((up[:, None, :] != up[None, :, :]).sum(axis=-1))
+        x = to_numpy(self.points)
+        return np.asarray((x[:, None, :] != x[None, :, :]).sum(axis=-1))
 
     def __str__(self) -> str:
         if not len(self):

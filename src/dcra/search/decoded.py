@@ -1,0 +1,103 @@
+"""Answers in whole numbers, where bits were searched; and a last descent over the numbers themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dcra._array import Array, Host, from_numpy, to_numpy
+from dcra.model.integers import IntegerProblem
+from dcra.model.pool import Pool, Solutions, as_pool
+from dcra.result import Moment, Result, Status
+from dcra.search.driver import soft_report
+
+PASSES = 100
+"""Over all variables, in the last descent."""
+
+SPARE = 4
+"""Points of bits asked for, for each of the pool: several may stand for the same numbers."""
+
+
+def wider_pool(asked: Any) -> Pool | None:
+    """The pool of bits that serves for one of numbers."""
+    pool = as_pool(asked)
+    return None if pool is None else Pool(SPARE * pool.size * pool.distance, 1)
+
+
+def decoded(problem: IntegerProblem, result: Result, asked: Any, seconds_left: Callable[[], float]) -> Result:
+    """The result in whole numbers."""
+    bits = np.rint(to_numpy(result.x).astype(np.float64))
+    x = problem.decode(bits)
+    if result.feasible and result.status not in (Status.OPTIMAL, Status.INTERRUPTED, Status.CALLBACK):
+        x = descend(problem, x, seconds_left)
+    fun = problem.objective(x) + 0.0
+    pool = None if result.pool is None else _pool(problem, result.pool, as_pool(asked), x, fun)
+    report = soft_report(problem.bits, problem.encode("x", x)[0])
+    return replace(result, x=from_numpy(x, problem.bits.like), fun=fun, pool=pool, **report)
+
+
+def descend(problem: IntegerProblem, x: Host, seconds_left: Callable[[], float]) -> Host:
+    """Change one variable at a time, by powers of two, as long as that lessens the objective."""
+    x, best = x.copy(), float(problem.objective(x))
+    for _ in range(PASSES):
+        before = best
+        for j in range(problem.n):
+            if seconds_left() <= 0:
+                return x
+            tried = _neighbours(problem, x, j)
+            if not len(tried):
+                continue
+            fine = problem.violation(tried) == 0
+            values = np.where(fine, problem.objective(tried), np.inf)
+            k = int(np.argmin(values))
+            if values[k] < best:
+                x, best = tried[k], float(values[k])
+        if not best < before:
+            break
+    return x
+
+
+def _neighbours(problem: IntegerProblem, x: Host, j: int) -> Host:
+    width = int(problem.high[j] - problem.low[j])
+    steps = 2.0 ** np.arange(width.bit_length())
+    values = np.unique(np.concatenate([x[j] + steps, x[j] - steps]))
+    low, high = problem.reach
+    values = values[(values >= low[j]) & (values <= high[j])]
+    tried = np.repeat(x[None], values.size, axis=0)
+    tried[:, j] = values
+    return tried
+
+
+def _pool(problem: IntegerProblem, kept: Solutions, asked: Pool | None, x: Host, fun: float) -> Solutions:
+    assert asked is not None
+    points = np.concatenate([x[None], problem.decode(np.rint(to_numpy(kept.points).astype(np.float64)))])
+    values = np.concatenate([[fun], kept.values])
+    chosen: list[int] = []
+    for i in np.argsort(values, kind="stable").tolist():
+        if all(np.count_nonzero(points[i] != points[j]) >= asked.distance for j in chosen):
+            chosen.append(i)
+        if len(chosen) == asked.size:
+            break
+    spare = not np.all(np.isin(problem.high - problem.low, 2.0 ** np.arange(1, 21) - 1))
+    whole = kept.proven and (len(chosen) == asked.size if asked.distance == 1 else False) and not spare
+    return Solutions(from_numpy(points[chosen], problem.bits.like), values[chosen], whole)
+
+
+def in_numbers(problem: IntegerProblem, callback: Callable[[Moment], Any] | None) -> Any:
+    """The callback, told of whole numbers."""
+    if callback is None:
+        return None
+
+    def tell(moment: Moment) -> Any:
+        def copy() -> Array | None:
+            t = moment.x
+            if t is None:
+                return None
+            return from_numpy(problem.decode(to_numpy(t).astype(np.float64)), problem.bits.like)
+
+        return callback(Moment.of(moment, copy))
+
+    return tell

@@ -1,0 +1,168 @@
+"""Bounded integers against all points of small boxes."""
+
+from __future__ import annotations
+
+import doctest
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import LinearConstraint
+from scipy.sparse.linalg import aslinearoperator
+
+import dcra
+from dcra.model import integers
+
+
+def boxes(low, high):
+    ranges = [range(int(a), int(b) + 1) for a, b in zip(low, high, strict=True)]
+    return np.array(list(product(*ranges)), float)
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 3, 4, 5, 7, 8, 100, 1023, 1 << 20])
+def test_bits_reach_all_numbers_and_no_others(width):
+    weights = integers.bit_weights(width)
+    assert weights.sum() == width
+    values = np.arange(width + 1.0) if width < 2000 else np.array([0, 1, 17, 2**19, 2**20 - 1, 2**20])
+    bits = integers._bits_of(values, width)
+    assert set(np.unique(bits)) <= {0, 1}
+    assert np.array_equal(bits @ weights, values)
+
+
+def random_problem(seed, form=np.asarray, constrained=False):
+    rng = np.random.default_rng(seed)
+    n, r = int(rng.integers(1, 4)), int(rng.integers(1, 5))
+    low = rng.integers(-4, 3, n)
+    high = low + rng.integers(0, 7, n)
+    high[0] += low[0] == high[0]
+    x = rng.integers(low, high + 1)
+    G = rng.integers(-3, 4, (2, n)).astype(float)
+    return dcra.IntegerProblem(
+        [dcra.Term("l1", form(rng.standard_normal((r, n))), 3 * rng.standard_normal(r))],
+        linear=rng.standard_normal(n),
+        quadratic=form(0.3 * rng.standard_normal((n, n))) if rng.random() < 0.5 else None,
+        constant=0.5,
+        domain=dcra.integers(low, high),
+        constraints=LinearConstraint(G, -np.inf, G @ x + 1) if constrained else (),
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, aslinearoperator])
+@pytest.mark.parametrize("constrained", [False, True])
+def test_agrees_with_all_points(form, constrained):
+    for seed in range(12):
+        problem = random_problem(seed, form, constrained)
+        X = boxes(problem.low, problem.high)
+        values = problem.model.relaxed_objective(X)
+        assert problem.objective(X) == pytest.approx(values, abs=1e-9)
+        assert np.array_equal(problem.decode(problem.encode("x", X)), X)
+        fine = problem.violation(X) == 0
+        if constrained:
+            rows = problem.given["constraints[0]"]
+            assert np.array_equal(fine, np.all(rows.ub[:, None] + 1e-9 >= rows.A @ X.T, axis=0))
+        result = dcra.solve(problem, seed=0)
+        assert result.fun == pytest.approx(values[fine].min(), abs=1e-9)
+        assert problem.objective(result.x) == result.fun
+        assert result.status == "optimal"
+        assert result.lower_bound <= values[fine].min() + 1e-9
+
+
+def test_starts_fixings_pools_and_callbacks_are_in_numbers():
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((4, 3)), 5 * rng.standard_normal(4)
+    seen = []
+    options = {"domain": dcra.integers(-3, 4), "seed": 0}
+    more = {"x0": [np.nan, 4, -3], "fixed": {0: 2}, "callback": lambda p: seen.append(p.x)}
+    result = dcra.minimize(A, b, **options, **more, pool=3)
+    X = boxes([2, -3, -3], [2, 4, 4])
+    values = np.sort(np.abs(X @ A.T - b).sum(axis=1))
+    assert result.x[0] == 2
+    assert result.fun == pytest.approx(values[0], abs=1e-9)
+    assert result.pool.values == pytest.approx(values[:3], abs=1e-9)
+    assert all(x is None or (x[0] == 2 and np.all(np.abs(x - 0.5) <= 3.5)) for x in seen)
+    every = dcra.minimize(A, b, **options, pool=5)
+    X = boxes([-3] * 3, [4] * 3)
+    assert every.pool.values == pytest.approx(np.sort(np.abs(X @ A.T - b).sum(axis=1))[:5], abs=1e-9)
+    assert every.pool.proven
+    assert every.pool.distances[0, 1] >= 1
+
+
+def test_wide_boxes():
+    """Within ranges of 2^20, a regular system is met exactly but for single steps."""
+    rng = np.random.default_rng(1)
+    hidden = rng.integers(0, 1 << 20, 6)
+    A = np.eye(6) + 0.1 * rng.standard_normal((6, 6))
+    result = dcra.minimize(A, A @ hidden, "squared", domain=dcra.integers(0, 1 << 20), seed=0, starts=8)
+    assert np.array_equal(result.x, hidden)
+
+
+def test_types_and_libraries(xp):
+    A = xp.asarray(np.array([[1.0, 2.0], [3.0, -1.0]]), "float32")
+    result = dcra.minimize(A, xp.asarray(np.array([7.0, 0.0])), domain=dcra.integers(0, 5), seed=0)
+    assert xp.is_ours(result.x)
+    assert result.x.dtype == A.dtype
+    assert xp.host(result.x).tolist() == [1, 3]
+
+
+def test_soft_rows_and_feasibility():
+    row = LinearConstraint(np.array([[1.0, 1.0]]), 7, np.inf)
+    wish = dcra.soft(row, 1.5)
+    problem = dcra.IntegerProblem(linear=[1.0, 2.0], domain=dcra.integers(0, 5), constraints=wish)
+    result = dcra.solve(problem, seed=0)
+    assert (result.x.tolist(), result.soft_cost) == ([5, 0], 3.0)
+    alone = dcra.solve(dcra.IntegerProblem(domain=dcra.integers(0, 5), constraints=row), seed=0)
+    assert alone.feasible
+    assert alone.x.sum() >= 7
+
+
+def test_examples_in_docstrings():
+    tried = doctest.testmod(integers)
+    assert tried.attempted > 0
+    assert tried.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "match"),
+    [
+        (lambda: dcra.integers(0.5, 3), ValueError, "`low` must be whole numbers"),
+        (lambda: dcra.integers("a", 3), TypeError, "`low` must be whole numbers, one or one for each"),
+        (lambda: dcra.integers(4, 3), ValueError, "`low` must not be above `high`"),
+        (lambda: dcra.integers(0, 2**20 + 1), ValueError, r"`high` must be at most 2\^20 above `low`"),
+        (
+            lambda: dcra.minimize(np.eye(3), np.ones(3), domain=dcra.integers(0, [1, 2])),
+            ValueError,
+            r"`high` of the integers must be a number or have shape \(3,\); got \(2,\)",
+        ),
+        (
+            lambda: dcra.minimize(np.eye(3), np.ones(3), domain=dcra.integers(2, 2)),
+            ValueError,
+            "nothing is left to choose",
+        ),
+        (
+            lambda: dcra.minimize(
+                np.eye(3), np.ones(3), domain=dcra.integers(0, 2), constraints=dcra.exactly(1)
+            ),
+            TypeError,
+            "counts variables that are up; integers take a LinearConstraint",
+        ),
+        (
+            lambda: dcra.minimize(np.eye(3), np.ones(3), domain=dcra.integers(0, 2), x0=[0, 3, 1]),
+            ValueError,
+            "`x0` must hold whole numbers from 0 to 2 for variable 1; found 3",
+        ),
+        (
+            lambda: dcra.minimize(np.eye(3), np.ones(3), domain=dcra.integers(0, 2), fixed={5: 1}),
+            ValueError,
+            r"`fixed` must name variables in \[0, 3\); found 5",
+        ),
+        (
+            lambda: dcra.IntegerProblem(linear=[1.0], domain="spin"),
+            TypeError,
+            "must be made by dcra.integers",
+        ),
+    ],
+)
+def test_bad_integers(make, error, match):
+    with pytest.raises(error, match=match):
+        make()
