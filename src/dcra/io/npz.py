@@ -181,8 +181,11 @@ def _word(arrays: Arrays, name: str, default: str) -> str:
     value = arrays[name]
     if value.ndim or value.dtype.kind not in "US":
         raise ValueError(f"`{name}` must be one string; got dtype {value.dtype}, shape {value.shape}")
-    word = value.item()
-    return word.decode() if isinstance(word, bytes) else str(word)
+    try:
+        word = value.item()
+        return word.decode() if isinstance(word, bytes) else str(word)
+    except (SystemError, UnicodeError) as error:  # NumPy does not look at what it reads
+        raise ValueError(f"`{name}` must be one string; it has characters that do not exist") from error
 
 
 def _number(arrays: Arrays, name: str, default: float) -> float:
