@@ -184,8 +184,8 @@ def _word(arrays: Arrays, name: str, default: str) -> str:
     try:
         word = value.item()
         return word.decode() if isinstance(word, bytes) else str(word)
-    except (SystemError, UnicodeError) as error:  # NumPy does not look at what it reads
-        raise ValueError(f"`{name}` must be one string; it has characters that do not exist") from error
+    except (SystemError, UnicodeError):  # NumPy does not look at what it reads
+        raise ValueError(f"`{name}` must be one string; it has characters that do not exist") from None
 
 
 def _number(arrays: Arrays, name: str, default: float) -> float:
