@@ -13,6 +13,7 @@ All but A and b may be missing. The parts of further terms end in _1, _2 and so 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -181,11 +182,12 @@ def _word(arrays: Arrays, name: str, default: str) -> str:
     value = arrays[name]
     if value.ndim or value.dtype.kind not in "US":
         raise ValueError(f"`{name}` must be one string; got dtype {value.dtype}, shape {value.shape}")
-    try:
-        word = value.item()
-        return word.decode() if isinstance(word, bytes) else str(word)
-    except (SystemError, UnicodeError):  # NumPy does not look at what it reads
-        raise ValueError(f"`{name}` must be one string; it has characters that do not exist") from None
+    wide = value.dtype.kind == "U"
+    codes = np.frombuffer(value.tobytes(), value.dtype.str[0] + "u4" if wide else "u1")
+    if np.any(codes > (sys.maxunicode if wide else 127)):  # NumPy takes any number for a character
+        raise ValueError(f"`{name}` must be one string; it has characters that do not exist")
+    word = value.item()
+    return word.decode() if isinstance(word, bytes) else str(word)
 
 
 def _number(arrays: Arrays, name: str, default: float) -> float:
