@@ -10,6 +10,7 @@ from dcra._kernels import library
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
+from dcra.exact.kinks import has_kinks
 from dcra.exact.meet_in_the_middle import meetable
 from dcra.exact.mixed_model import piecewise_linear, piecewise_quadratic
 from dcra.losses import Loss
@@ -31,6 +32,7 @@ METHODS: dict[str, str] = {
     "anneal": "dcra.polish.anneal:Anneal",
     "tabu": "dcra.polish.tabu:Tabu",
     "enumerate": "dcra.exact.enumeration:Enumerate",
+    "exact": "dcra.exact.prove:Prove",
     "meet": "dcra.exact.meet_in_the_middle:Meet",
     "random": "dcra.baselines.random:RandomSigns",
     "sdp-rounding": "dcra.baselines.sdp_rounding:SdpRounding",
@@ -65,6 +67,9 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "convex": lambda compiled: _losses(compiled, "convex", lambda loss: loss.convex),
     "piecewise linear": lambda compiled: _losses(compiled, "piecewise linear", piecewise_linear),
     "piecewise quadratic": lambda compiled: _losses(compiled, "piecewise quadratic", piecewise_quadratic),
+    "kinks": lambda compiled: (
+        "" if has_kinks(compiled.problem) else "separable piecewise linear losses alone, and A by columns"
+    ),
     "clauses": lambda compiled: (
         "" if hasattr(compiled.problem, "clauses") else "clauses, as of dcra.apps.maxsat"
     ),
@@ -83,6 +88,7 @@ PLANS: dict[str, str] = {
     "exhaust": "dcra.search.plans:Exhaust",
     "delegate": "dcra.baselines.delegate:Delegate",
     "meet": "dcra.auto.equations:MeetPlan",
+    "prove": "dcra.auto.proofs:ProvePlan",
 }
 """'module:class' of the ways to schedule the starts of an engine."""
 

@@ -118,6 +118,10 @@ class Result:
         Several points, best first, where `pool` asked for them: `points`, `values`, `distances`, `proven`.
     target : float, optional
         The value at which the search was to stop.
+    nodes : int
+        Nodes of the tree that proves, where there is one.
+    fixed : (n,) bool array, optional
+        Which variables the root of that tree fixed: with the other value no point is better than x.
     """
 
     x: Array
@@ -143,6 +147,8 @@ class Result:
     soft_violations: dict[str, float] | None = field(default=None, repr=False)
     pool: Solutions | None = field(default=None, repr=False)
     target: float | None = field(default=None, repr=False)
+    nodes: int = 0
+    fixed: Host | None = field(default=None, repr=False)
 
     @property
     def message(self) -> str:
@@ -175,6 +181,7 @@ class Result:
             *([] if self.pool is None else [("pool", str(self.pool))]),
             ("variables", f"{x.size}, {ones} of them up"),
             ("work", f"{self.n_starts} starts, {self.nit} iterations, {self.seconds:.3g} s"),
+            *self._tree_rows(),
             ("method", f"{self.method}, seed {self.seed}"),
         ]
 
@@ -206,6 +213,12 @@ class Result:
         from dcra.plotting import as_html
 
         return as_html(self._rows())
+
+    def _tree_rows(self) -> list[tuple[str, str]]:
+        if self.nodes == 0:
+            return []
+        fixed = 0 if self.fixed is None else int(np.count_nonzero(self.fixed))
+        return [("tree", f"{self.nodes} nodes, {fixed} variables fixed at the root")]
 
     def _constraint_rows(self) -> list[tuple[str, str]]:
         if self.n_constraints == 0:
@@ -243,6 +256,8 @@ class Result:
             "penalty_weights": None if self.penalty_weights is None else self.penalty_weights.tolist(),
             "n_starts": self.n_starts,
             "nit": self.nit,
+            "nodes": self.nodes,
+            "n_fixed": None if self.fixed is None else int(np.count_nonzero(self.fixed)),
             "seconds": self.seconds,
             "seed": self.seed,
             "method": self.method,

@@ -17,6 +17,7 @@ MOST_VARIABLES = 12
 METHODS = {
     "auto": 8.0,
     "enumerate": 4.0,
+    "exact": 8.0,
     "milp": 4.0,
     "flip": 3.0,
     "anneal": 3.0,

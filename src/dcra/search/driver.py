@@ -260,6 +260,8 @@ def report(search: Search) -> Result:
         **soft_report(compiled.problem, compiled.in_domain(search.spins)),
         pool=solutions(search),
         target=search.limits.target,
+        nodes=0 if search.proof is None else search.proof.nodes,
+        fixed=None if search.proof is None else search.proof.fixed,
     )
 
 

@@ -1,0 +1,198 @@
+"""A problem as a sum of kinks, whose relaxation over the box the dual simplex method solves:
+
+    F(x) = unit * (sum_i max(hi_i z_i, lo_i z_i) + c'x) + constant,   z = Ax - b.
+
+A loss with conjugate e|g| on [lo, hi] is one row, or two where e > 0; a constraint is a row that has no
+upper, or no lower, end. Rows and values are divided by powers of two. Where a number must be rounded, it is
+rounded so that the sum falls: bounds of the sum are bounds of F.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import frexp, inf
+from typing import NamedTuple
+
+import numpy as np
+
+from dcra._array import Host, to_numpy
+from dcra.losses import TableLoss
+from dcra.model.constraints import Constraints
+from dcra.model.operators import MatrixFree
+from dcra.model.problem import DOMAINS, Problem
+from dcra.model.term import Term
+
+EPS = float(np.finfo(np.float64).eps)
+MOST_ENTRIES = 2_000_000
+"""Entries of A that are laid out twice, as rows and as columns."""
+
+
+class Unfit(ArithmeticError):
+    """Numbers of a problem that powers of two do not bring to a common scale."""
+
+
+class RowBlock(NamedTuple):
+    """Rows before they are scaled: A, b, and the ends of their slopes."""
+
+    A: Host
+    b: Host
+    lo: Host
+    hi: Host
+
+
+@dataclass(frozen=True, eq=False)
+class KinkForm:
+    """The sum of kinks; `scale` (r,) is what rows were divided by."""
+
+    A: Host
+    b: Host
+    lo: Host
+    hi: Host
+    c: Host
+    scale: Host
+    unit: float
+    constant: float
+    low: float
+    high: float
+    n_hard: int  # the last rows are constraints
+
+    @property
+    def n(self) -> int:
+        return self.c.size
+
+    @property
+    def r(self) -> int:
+        return self.b.size
+
+    @property
+    def size(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def roundings(self) -> float:
+        """More than how often a number is rounded on the way to a bound, each time by half of eps."""
+        return 2.0 * (self.n + self.r + 16)
+
+    @cached_property
+    def reach(self) -> Host:
+        """What a unit of each row's slope may cost a bound by rounding, in units of eps."""
+        return np.asarray(self.roundings * (self.size * np.abs(self.A).sum(axis=1) + np.abs(self.b)))
+
+    @cached_property
+    def rest(self) -> float:
+        """The same of c."""
+        return self.roundings * self.size * float(np.abs(self.c).sum())
+
+    def highest(self) -> float:
+        """More than the value of any point of the domain."""
+        slope = np.maximum(np.abs(self.lo), np.abs(self.hi))
+        soft = np.isfinite(slope)
+        reach = self.size * np.abs(self.A).sum(axis=1) + np.abs(self.b)
+        return 1.0 + 1.01 * (float(slope[soft] @ reach[soft]) + self.size * float(np.abs(self.c).sum()))
+
+    def bounds(self, Y: Host, boxes: Host) -> Host:
+        """What no point of boxes (k, n), +-1 where fixed and else 0, falls below, by slopes Y (k, r)."""
+        q = Y @ self.A + self.c
+        low = np.where(boxes > 0, self.high, self.low)
+        high = np.where(boxes < 0, self.low, self.high)
+        value = np.minimum(low * q, high * q).sum(axis=1) - Y @ self.b
+        return np.asarray(value - EPS * (np.abs(Y) @ self.reach + self.rest))
+
+    def in_units(self, fun: float) -> float:
+        """A value of F in our units, rounded down."""
+        value = (fun - self.constant) / self.unit
+        return value - 4 * EPS * (abs(value) + abs(self.constant) / self.unit)
+
+    def objective(self, value: float) -> float:
+        """A bound in our units as one of F."""
+        own = self.unit * value
+        return own + self.constant - 4 * EPS * (abs(own) + abs(self.constant))
+
+
+def has_kinks(problem: Problem) -> bool:
+    """Whether a problem is a sum of kinks, with matrices that may be laid out."""
+    losses = all(isinstance(t.loss, TableLoss) and t.loss.table.k == 0 for t in problem.terms)
+    matrices = not any(isinstance(t.operator, MatrixFree) for t in problem.terms)
+    rows = problem.n_rows + 2 * (0 if problem.constraints is None else len(problem.constraints))
+    small = problem.n * max(1, rows) <= MOST_ENTRIES
+    return losses and matrices and small and problem.quadratic is None and problem.constraint_kind == "linear"
+
+
+def kink_form(problem: Problem) -> KinkForm:
+    """The sum of kinks that a problem is; raises `Unfit` where its scales do not go together."""
+    blocks = [block for term in problem.terms for block in _rows_of(term)]
+    soft = sum(block.b.size for block in blocks)
+    blocks += [] if problem.constraints is None else _hard_rows(problem.constraints)
+    if not blocks:
+        none = np.zeros(1)
+        blocks = [RowBlock(np.zeros((1, problem.n)), none, none, none)]
+    A, b, lo, hi = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    c = np.zeros(problem.n) if problem.linear is None else to_numpy(problem.linear).astype(np.float64)
+    exponent = np.frexp(np.abs(A).max(axis=1))[1]
+    steepest = np.maximum(np.abs(lo), np.abs(hi))
+    steepest[np.isinf(steepest)] = 0.0
+    sizes = np.ldexp(np.frexp(steepest)[0], np.frexp(steepest)[1] + exponent)
+    unit = frexp(max(float(np.max(sizes, initial=0.0)), float(np.max(np.abs(c), initial=0.0))))[1]
+    low, high = DOMAINS[problem.domain]
+    return KinkForm(
+        A=_scaled(A, -exponent[:, None]),
+        b=_scaled(b, -exponent),
+        lo=_scaled(lo, exponent - unit),
+        hi=_scaled(hi, exponent - unit),
+        c=_scaled(c, -unit),
+        scale=np.ldexp(1.0, exponent),
+        unit=2.0**unit,
+        constant=problem.constant,
+        low=low,
+        high=high,
+        n_hard=b.size - soft,
+    )
+
+
+def _rows_of(term: Term) -> list[RowBlock]:
+    A = np.asarray(term.operator.dense(), np.float64)
+    b = to_numpy(term.b).astype(np.float64)
+    weight = np.broadcast_to(np.asarray(to_numpy(np.asarray(term.weight)), np.float64), b.shape)
+    _, e, lo, hi = term.loss.table
+    if lo == hi:
+        return [RowBlock(A, b, lo * weight, lo * weight)]
+    low, high = _inward(weight, lo, inf), _inward(weight, hi, -inf)
+    if e == 0:
+        return [RowBlock(A, b, low, np.maximum(low, high))]
+    nothing = np.zeros(b.size)
+    return [
+        RowBlock(A, np.nextafter(b + e, inf), nothing, np.maximum(high, 0.0)),
+        RowBlock(A, np.nextafter(b - e, -inf), np.minimum(low, 0.0), nothing),
+    ]
+
+
+def _inward(weight: Host, slope: float, towards: float) -> Host:
+    """weight * slope, rounded in one direction where the product may have been rounded."""
+    product = weight * slope
+    exact = (weight == 0) | (np.frexp(weight)[0] == 0.5) | (abs(slope) in (0.0, 1.0))
+    return np.where(exact, product, np.nextafter(product, towards))
+
+
+def _hard_rows(constraints: Constraints) -> list[RowBlock]:
+    """Ends are moved outwards by what counts as satisfied, and by what rounding may add to that."""
+    G = constraints.G.toarray().astype(np.float64)
+    room = np.where(constraints.whole, 0.0, constraints.slack + 2 * constraints.rounding)
+    blocks = []
+    for end, out, lo, hi in ((constraints.high, inf, 0.0, inf), (constraints.low, -inf, -inf, 0.0)):
+        kept = np.isfinite(end)
+        if kept.any():
+            moved = end[kept] + np.sign(out) * room[kept]
+            ends = np.where(constraints.whole[kept], moved, np.nextafter(moved, out))
+            slopes = np.full((2, ends.size), [[lo], [hi]])
+            blocks.append(RowBlock(G[kept], ends, slopes[0], slopes[1]))
+    return blocks
+
+
+def _scaled(x: Host, exponent: Host | int) -> Host:
+    """x times a power of two, without rounding."""
+    with np.errstate(over="ignore", under="ignore"):
+        y = np.ldexp(x, exponent)
+        if not np.array_equal(np.ldexp(y, -np.asarray(exponent)), x):
+            raise Unfit
+    return np.asarray(y)

@@ -1,0 +1,48 @@
+"""What a proof concluded from which slopes, kept small: most slopes stand at one end of their row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcra._array import Host
+from dcra._kernels.branching import Event
+from dcra.exact.kinks import KinkForm
+from dcra.exact.subtree import Records
+
+
+class ProofLog:
+    """Conclusions as they come; `complete` until they take more than `most` bytes."""
+
+    def __init__(self, form: KinkForm, most: int) -> None:
+        self.form, self.left = form, most
+        self.complete = most > 0
+        self.count = 0
+        self.events: list[Host] = []
+        self.ends: list[Host] = []
+        self.values: list[Host] = []
+
+    def take(self, records: Records) -> None:
+        """Keep some more."""
+        if not self.complete or not len(records.events):
+            return
+        events, Y = records.events.copy(), records.slopes
+        events[events[:, 0] != Event.BRANCH, 3] += self.count
+        ends = (self.form.hi == Y).astype(np.int8) - (self.form.lo == Y) * (self.form.lo < self.form.hi)
+        values = Y[ends == 0]
+        self.count += len(Y)
+        self.events.append(events)
+        self.ends.append(ends.astype(np.int8))
+        self.values.append(values)
+        self.left -= events.nbytes + ends.size + values.nbytes
+        if self.left < 0:
+            self.complete = False
+            self.events, self.ends, self.values = [], [], []
+
+    def arrays(self) -> tuple[Host, Host, Host]:
+        """Events (k, 4), ends (s, r) of slopes, and the values of those at no end."""
+        r = self.form.r
+        return (
+            np.concatenate([np.zeros((0, 4), np.int64), *self.events]),
+            np.concatenate([np.zeros((0, r), np.int8), *self.ends]),
+            np.concatenate([np.zeros(0), *self.values]),
+        )

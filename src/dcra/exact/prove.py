@@ -1,0 +1,161 @@
+"""Proofs by branch and bound: the best point of a sum of kinks, and that no other is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import ClassVar
+
+import numpy as np
+
+from dcra._array import Host
+from dcra.compiled.form import Compiled
+from dcra.engines.base import Engine, News, Starts, State
+from dcra.exact.judging import Judge
+from dcra.exact.kinks import KinkForm, Unfit, kink_form
+from dcra.exact.proof_log import ProofLog
+from dcra.exact.proof_tree import Found, ProofTree
+from dcra.model.rounding import error_at
+
+WHOLE_DROP = 0.5
+"""How far below the best value a bound may stay where values are whole numbers."""
+
+WORTH_TELLING = 0.01
+"""Share of the gap by which a bound must rise to be news."""
+
+
+@dataclass(frozen=True)
+class Prove(Engine):
+    """A tree of relaxations, until nothing in it can be better than the best point.
+
+    Parameters
+    ----------
+    record : int
+        Bytes of what was concluded that are kept for `Result.proof`.
+    """
+
+    record: int = 256 << 20
+
+    name: ClassVar[str] = "exact"
+    needs: ClassVar[frozenset[str]] = frozenset({"kinks"})
+    plan: ClassVar[str] = "prove"
+    takes_constraints: ClassVar[bool] = True
+
+    def start(self, compiled: Compiled, starts: Starts) -> ProofState:
+        return ProofState(compiled, starts.points, self.record)
+
+
+class ProofState(State):
+    """The tree of one problem; `least` is what no feasible point falls below, inf where there is none."""
+
+    def __init__(self, compiled: Compiled, points: Host | None, record: int = 0) -> None:
+        self.compiled = compiled
+        self.judge = Judge(compiled)
+        self.fun, self.spins = inf, np.ones(compiled.n)
+        self.told, self.news = -inf, list[News]()
+        self.form: KinkForm | None = None
+        try:
+            self.form = kink_form(compiled.problem)
+        except Unfit:
+            return
+        self.tree = ProofTree(self.form, self._first_slopes(points), compiled.loops)
+        self.log = ProofLog(self.form, record)
+        if points is not None:
+            self._offer(points)
+
+    def _first_slopes(self, points: Host | None) -> Host:
+        """Where the relaxation begins: the slopes at a point that is known, or at the middle of the box."""
+        form = self.form
+        assert form is not None
+        middle = np.full(form.n, (form.low + form.high) / 2)
+        x = middle if points is None else self.compiled.in_domain(np.atleast_2d(points)[0])
+        slopes = np.where(form.A @ x > form.b, form.hi, form.lo)
+        return np.where(np.isfinite(slopes), slopes, 0.0)
+
+    def advance(self, work: int) -> None:
+        if self.done:
+            return
+        found = self.tree.advance(work)
+        self.log.take(found.records)
+        self._take(found)
+        self._tell()
+
+    def _take(self, found: Found) -> None:
+        points = np.concatenate([found.points, found.leaves])
+        if len(points):
+            self._offer(self.compiled.encode(points))
+        if len(leaves := self._feasible(self.compiled.encode(found.leaves))):
+            self.judge.look_at(leaves)
+
+    def _feasible(self, spins: Host) -> Host:
+        constraints = self.compiled.problem.constraints
+        if constraints is None or not len(spins):
+            return spins
+        feasible = constraints.violation(self.compiled.in_domain(spins)) == 0
+        return np.asarray(spins[feasible])
+
+    def _offer(self, spins: Host) -> None:
+        """Judge points; a better one lowers the cutoff, and is news."""
+        spins = self._feasible(np.atleast_2d(spins))
+        if not len(spins):
+            return
+        values = self.compiled.judged(spins)
+        best = int(np.argmin(np.where(np.isnan(values), inf, values)))
+        if not values[best] < self.fun:
+            return
+        self.fun, self.spins = float(values[best]), spins[best].copy()
+        self.news.append(News(self.spins[None]))
+        assert self.form is not None
+        self.tree.best = min(self.tree.best, self.form.in_units(self.fun))
+        self.tree.cutoff = min(self.tree.cutoff, self.form.in_units(self.fun - self._drop()))
+
+    def _drop(self) -> float:
+        """What is no gap: rounding, or less than the least difference of two values."""
+        problem = self.compiled.problem
+        if problem.integer_valued:
+            return WHOLE_DROP
+        return error_at(problem, self.compiled.exact_points(self.spins))
+
+    @property
+    def bound(self) -> float:
+        """What no feasible point falls below."""
+        if self.form is None:
+            return -inf
+        if self.tree.done and self.fun == inf:
+            return inf
+        return min(self.form.objective(self.tree.bound), self.judge.least)
+
+    @property
+    def least(self) -> float:
+        return self.bound if self.done else -inf
+
+    def _tell(self) -> None:
+        bound = self.bound
+        rise = WORTH_TELLING * (self.fun - bound) if isfinite(self.fun) and isfinite(bound) else 0.0
+        if isfinite(bound) and (bound > self.told + rise or self.told == -inf):
+            self.told = bound
+            self.news.append(News(np.empty((0, self.compiled.n)), bound))
+
+    def take_news(self) -> list[News]:
+        news, self.news = self.news, []
+        return news
+
+    @property
+    def done(self) -> bool:
+        return self.form is None or self.tree.done
+
+    @property
+    def nodes(self) -> int:
+        return 0 if self.form is None else self.tree.nodes
+
+    @property
+    def steps(self) -> int:
+        return self.nodes
+
+    @property
+    def fixed(self) -> Host | None:
+        """Which variables were fixed at the root, (n,) bool."""
+        return None if self.form is None else np.asarray(self.tree.fixed != 0)
+
+    def candidates(self) -> Host:
+        return self.spins[None]

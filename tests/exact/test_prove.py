@@ -1,0 +1,255 @@
+"""Method "exact" against all points: no wrong proof, whatever the numbers are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint
+
+import dcra
+from dcra._kernels.branching import Event
+from dcra.bounds.dual import rounded_up
+from dcra.compiled.form import compile_problem
+from dcra.exact.kinks import Unfit, has_kinks, kink_form
+from dcra.exact.proof_tree import ProofTree
+from dcra.exact.prove import ProofState, Prove
+from dcra.model.exact_value import exact_value
+from tests.campaign.cases import PROFILES
+
+LOSSES = ["l1", "hinge", "quantile", "epsilon_insensitive", "linear"]
+DOMAINS = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
+
+
+def points_of(problem):
+    return np.array(list(product(DOMAINS[problem.domain], repeat=problem.n)))
+
+
+def drawn(profile, loss, seed, domain="spin"):
+    rng = np.random.default_rng(seed)
+    n, r = int(rng.integers(2, 9)), int(rng.integers(1, 9))
+    A = PROFILES[profile](rng, (r, n))
+    b = A @ rng.choice(DOMAINS[domain], n) + PROFILES[profile](rng, (r,)) * (seed % 2)
+    weight = 1.0 if seed % 3 else np.abs(PROFILES[profile](rng, (r,)))
+    linear = PROFILES[profile](rng, (n,)) if seed % 2 else None
+    return dcra.Problem([dcra.Term(loss, A, b, weight)], linear=linear, domain=domain)
+
+
+def planted(n=30, r=60, seed=0, noise=0.5):
+    rng = np.random.default_rng(seed)
+    A, h = rng.standard_normal((r, n)), rng.choice([-1.0, 1.0], n)
+    b = A @ h + noise * rng.standard_normal(r)
+    b[: r // 3] = np.sqrt(n) * rng.standard_normal(r // 3)
+    return dcra.Problem([dcra.Term("l1", A, b)])
+
+
+def hard():
+    """Nothing to be found: the tree is large."""
+    rng = np.random.default_rng(0)
+    return dcra.Problem([dcra.Term("l1", rng.standard_normal((90, 90)), rng.standard_normal(90))])
+
+
+def proved(problem, loops=True, points=None, work=5000):
+    """The state of a tree that was taken to its end."""
+    state = ProofState(compile_problem(problem, loops), points, 1 << 24)
+    while not state.done:
+        state.advance(work)
+    return state
+
+
+@pytest.mark.parametrize("domain", list(DOMAINS))
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("profile", list(PROFILES))
+def test_no_wrong_proof(profile, loss, domain):
+    for seed in range(4):
+        problem = drawn(profile, loss, seed, domain)
+        least = min(exact_value(problem, x) for x in points_of(problem))
+        result = dcra.solve(problem, method="exact", starts=1, seed=0, n_jobs=1)
+        assert result.lower_bound <= least or result.lower_bound - float(least) <= result.tiny
+        if result.status is dcra.Status.OPTIMAL:
+            best = exact_value(problem, np.asarray(result.x, float))
+            assert float(best - least) <= result.tiny
+
+
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("seed", range(12))
+def test_ordinary_numbers_are_proved(seed, loops):
+    problem = drawn("normal", LOSSES[seed % 5], seed)
+    state = proved(problem, loops)
+    values = problem.objective(points_of(problem))
+    assert state.fun == pytest.approx(values.min(), rel=1e-12)
+    assert rounded_up(problem, state.least) == pytest.approx(values.min(), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("seed", range(16))
+def test_constraints(seed, loops):
+    rng = np.random.default_rng(seed)
+    problem = drawn("small integers" if seed % 2 else "normal", LOSSES[seed % 4], seed, "binary")
+    G = rng.integers(-2, 3, (2, problem.n)).astype(float)
+    middle = G @ rng.integers(0, 2, problem.n)
+    ends = (middle, middle) if seed % 3 == 0 else (middle - 1, middle) if seed % 3 == 1 else (-np.inf, middle)
+    problem = problem.replace(constraints=[LinearConstraint(G, *ends)])
+    points = points_of(problem)
+    feasible = points[problem.violation(points) == 0]
+    state = proved(problem, loops)
+    assert state.fun == pytest.approx(problem.objective(feasible).min(), rel=1e-12)
+    assert rounded_up(problem, state.least) == pytest.approx(state.fun, rel=1e-9, abs=1e-9)
+    if loops:
+        result = dcra.solve(problem, method="exact", starts=1, seed=0)
+        assert result.status is dcra.Status.OPTIMAL
+        assert result.fun == state.fun
+
+
+def test_no_point_is_feasible():
+    A = np.array([[2.0, 2.0, 2.0, 4.0]])
+    problem = dcra.Problem(
+        [dcra.Term("l1", np.eye(4), 0.3)], domain="binary", constraints=[LinearConstraint(A, 3.0, 3.5)]
+    )
+    result = dcra.solve(problem, method="exact", seed=0)
+    assert result.status is dcra.Status.INFEASIBLE
+    assert not result.feasible
+
+
+def test_a_planted_point_is_proved_with_few_nodes():
+    problem = planted()
+    result = dcra.solve(problem, method="exact", starts=4, seed=0)
+    assert result.status is dcra.Status.OPTIMAL
+    assert result.gap == 0.0
+    assert 1 <= result.nodes < 2000
+    assert "nodes" in str(result)
+    assert result.to_dict()["nodes"] == result.nodes
+
+
+def test_the_answer_does_not_depend_on_threads_or_pauses():
+    problem = planted(25, 25, noise=5.0)
+    one, two = (dcra.solve(problem, method="exact", starts=2, seed=0, n_jobs=k) for k in (1, 2))
+    assert one.nodes == two.nodes > 1
+    assert np.array_equal(one.x, two.x)
+    states = [proved(problem, work=work) for work in (100, 10_000_000)]
+    assert states[0].nodes == states[1].nodes
+
+
+def test_what_is_fixed_at_the_root_cannot_be_otherwise():
+    problem = planted(10, 30, seed=1, noise=0.5)
+    state = proved(problem, points=proved(problem).spins)
+    points = points_of(problem)
+    values = problem.objective(points)
+    sides = state.tree.fixed
+    assert np.array_equal(state.fixed, sides != 0)
+    assert np.any(sides)
+    for j in np.flatnonzero(sides):
+        assert values[points[:, j] == -sides[j]].min() >= state.fun - 1e-9
+
+
+def test_bounds_rise_and_hold_on_the_way():
+    problem = planted(24, 24, seed=2, noise=5.0)
+    state = ProofState(compile_problem(problem), None)
+    bounds = []
+    while not state.done:
+        state.advance(20_000)
+        bounds += [news.lower_bound for news in state.take_news() if not len(news.spins)]
+    assert len(bounds) > 3
+    assert bounds == sorted(bounds)
+    assert bounds[-1] <= state.fun + 1e-9
+    assert bounds[0] < state.fun - 1.0
+
+
+def test_every_conclusion_is_written_down():
+    """A node is closed by a leaf, a point, or by two children."""
+    state = proved(planted(16, 16, seed=3, noise=5.0))
+    events, ends, values = state.log.arrays()
+    closed, parents = set(), {}
+    for kind, node, _, at in events:
+        assert kind in (Event.BRANCH, Event.POINT) or at < len(ends)
+        if kind == Event.BRANCH:
+            parents[int(node)] = (int(at), int(at) + 1)
+        elif kind in (Event.LEAF, Event.POINT):
+            closed.add(int(node))
+    for node in sorted(parents, reverse=True):
+        if set(parents[node]) <= closed:
+            closed.add(node)
+    assert 0 in closed
+    assert values.size == np.count_nonzero(ends == 0)
+
+
+def test_a_log_that_is_too_long_is_given_up():
+    state = ProofState(compile_problem(planted(16, 16, seed=3, noise=5.0)), None, record=1000)
+    while not state.done:
+        state.advance(10_000)
+    assert not state.log.complete
+    assert state.log.arrays()[0].size == 0
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        self.now += 0.001
+        return self.now
+
+
+def test_a_time_limit_ends_it_with_what_is_known(monkeypatch):
+    monkeypatch.setattr("time.perf_counter", Clock())
+    result = dcra.solve(hard(), method="exact", time_limit=2.0, seed=0, n_jobs=1)
+    assert result.status is dcra.Status.TIME_LIMIT
+    assert -np.inf < result.lower_bound < result.fun
+    assert result.nodes > 0
+
+
+def test_a_callback_ends_it():
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        return progress.lower_bound > 0
+
+    result = dcra.solve(hard(), method="exact", starts=1, seed=0, callback=stop)
+    assert result.status is dcra.Status.CALLBACK
+    assert result.lower_bound > 0
+
+
+def test_what_it_does_not_take_is_refused_in_words():
+    with pytest.raises(ValueError, match="separable piecewise linear losses"):
+        dcra.minimize(np.eye(3), np.ones(3), "logistic", method="exact")
+    assert not has_kinks(dcra.Problem(quadratic=np.eye(3)))
+
+
+def test_scales_that_do_not_go_together_are_left_alone():
+    with pytest.raises(Unfit):
+        kink_form(dcra.Problem(linear=np.array([1e300, 1e-300])))
+    result = dcra.solve(dcra.Problem(linear=np.array([1e300, 1e-300])), method="exact", seed=0)
+    assert result.success
+    assert result.status is not dcra.Status.OPTIMAL
+
+
+def test_slopes_are_rounded_inwards():
+    """The sum of kinks is never above the problem, in fractions."""
+    rng = np.random.default_rng(0)
+    for loss in ("quantile", dcra.losses.Quantile(0.3), "epsilon_insensitive"):
+        A, b, weight = rng.standard_normal((6, 5)), rng.random(6), 3 * rng.random(6)
+        problem = dcra.Problem([dcra.Term(loss, A, b, weight)])
+        form = kink_form(problem)
+        for x in points_of(problem)[::5]:
+            total = Fraction(0)
+            for row, b, lo, hi in zip(form.A.tolist(), form.b.tolist(), form.lo, form.hi, strict=True):
+                z = sum(Fraction(a) * int(v) for a, v in zip(row, x, strict=True)) - Fraction(b)
+                total += max(Fraction(hi) * z, Fraction(lo) * z)
+            assert total * Fraction(form.unit) <= exact_value(problem, x)
+
+
+def test_engines_have_options():
+    result = dcra.solve(planted(12, 24), method=Prove(record=0), starts=1, seed=0)
+    assert result.status is dcra.Status.OPTIMAL
+    assert result.method == "exact"
+
+
+def test_a_tree_begins_with_any_slopes():
+    form = kink_form(planted(8, 12))
+    tree = ProofTree(form, np.full(form.r, 7.0))
+    while not tree.done:
+        tree.advance(1000)
+    assert tree.bound <= tree.cutoff
