@@ -32,12 +32,12 @@ enum Event : int64_t { TO_LOW = 0, TO_HIGH = 1, LEAF = 2, BRANCH = 3, POINT = 4 
 // cursor
 enum Place : int64_t {
     PHASE, DEPTH, NODES, BUDGET, NODE, NEXT, USED, EVENTS, SLOPES, EVERY, AGAIN, SPENT, COUNT, DONE, STALE, CHOSEN,
-    SAVED, TRIED
+    SAVED, TRIED, LEFT
 };
 // numbers
-enum Number : int64_t { CUTOFF, BEST, REST, SCORE, SAFE, ALLOWED };
+enum Number : int64_t { CUTOFF, BEST, REST, ROOT, SCORE, SAFE, ALLOWED };
 
-constexpr int64_t RELIABLE = 4, TRIAL_PIVOTS = 20, MOST_TRIALS = 100, LOOK_ON = 4, RESTARTS = 3;
+constexpr int64_t RELIABLE = 4, TRIAL_PIVOTS = 20, MOST_TRIALS = 100, LOOK_ON = 4, RESTARTS = 3, SMALL = 16;
 constexpr double INSIDE = 1e-7, LEAST_GAIN = 1e-6, PRICE = 1e4;
 
 // Write down y and return its number.
@@ -169,7 +169,9 @@ inline void solve_node(const Kinks& A, const Vertex& v, const Tree& t, int64_t& 
         solve(A, v, t.numbers[CUTOFF] + 2 * t.numbers[ALLOWED], work, most - at[SPENT] > 0 ? most - at[SPENT] : 1);
     at[SPENT] += v.counts[2] - before;
     if (outcome == PAUSED && at[SPENT] < most) return;
-    if (ruled_out(A, v, t, work)) {
+    const bool out = ruled_out(A, v, t, work);
+    if (at[DEPTH] == 0 && t.numbers[SAFE] > t.numbers[ROOT]) t.numbers[ROOT] = t.numbers[SAFE];
+    if (out) {
         note(t, LEAF, 0, note_slopes(v, t));
         at[PHASE] = BACK;
         return;
@@ -368,13 +370,17 @@ int64_t branch(const Kinks& given, const Vertex& vertex, const Tree& tree, int64
     const Tree t = tree;
     int64_t* at = t.cursor;
     for (;;) {
+        at[LEFT] = work;
         if (at[EVENTS] + v.n + 4 > t.e || at[SLOPES] + 4 > t.s) return FULL;
         if (work <= 0) return TIRED;
         switch (at[PHASE]) {
-        case SOLVE: solve_node(A, v, t, work); break;
+        case SOLVE:
+            if (at[DEPTH] == 0 && 2 * at[USED] > v.n && v.n > SMALL) return SPLIT;  // half of it can be left out
+            solve_node(A, v, t, work);
+            break;
         case FIX: fix_by_slopes(v, t); break;
         case DIVIDE:
-            if (const int64_t answer = divide(A, v, t, work); answer != TIRED) return answer;
+            if (const int64_t answer = divide(A, v, t, work); answer != TIRED) return at[LEFT] = work, answer;
             break;
         case TRY: try_variables(A, v, t, work); break;
         case PUSH:

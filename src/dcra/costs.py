@@ -27,6 +27,9 @@ PRODUCT_RATE, FACTOR_RATE = 1e10, 5e9
 RELAXATION_RATE = 1e9
 """Operations of the passes of the semidefinite relaxation in a second."""
 
+SIMPLEX_RATE = 5e8
+"""Entries of A that the dual simplex method touches in a second."""
+
 LITERAL_RATE = 1e8
 """Literals of clauses that a pass of annealing visits in a second."""
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 from typing import Any, NamedTuple, Self
+from os import PathLike
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,7 @@ SHOWN = 6
 
 LARGEST_SHARE = 100.0
 """Gaps from here on are stated as differences: the value is nearly zero."""
+from dcra.exact.certificate import Certificate
 
 
 class Status(StrEnum):
@@ -122,6 +125,8 @@ class Result:
         Nodes of the tree that proves, where there is one.
     fixed : (n,) bool array, optional
         Which variables the root of that tree fixed: with the other value no point is better than x.
+    certificate : Certificate, optional
+        The tree itself, once it is closed; `proof` writes it to a file.
     """
 
     x: Array
@@ -149,6 +154,7 @@ class Result:
     target: float | None = field(default=None, repr=False)
     nodes: int = 0
     fixed: Host | None = field(default=None, repr=False)
+    certificate: Certificate | None = field(default=None, repr=False)
 
     @property
     def message(self) -> str:
@@ -270,6 +276,16 @@ class Result:
             "pool": None if self.pool is None else self.pool.to_dict(),
             "history": [[row.seconds, _finite(row.fun), _finite(row.lower_bound)] for row in self.history],
         }
+
+    def proof(self, path: str | PathLike[str]) -> None:
+        """Write the tree that proves x the best to an .npz file, which `dcra verify` checks."""
+        if self.certificate is None:
+            raise ValueError(
+                f"there is no tree to write: `proof` needs one that is closed, as method 'exact' leaves it "
+                f"with status 'optimal'; got status {self.status.value!r} of method {self.method!r}"
+            )
+        with open(path, "wb") as file:
+            np.savez_compressed(file, **self.certificate.arrays())
 
     def plot(self, ax: Any = None) -> Any:
         """Draw objective, lower bound and target over time; needs matplotlib. Returns the axes."""

@@ -54,7 +54,7 @@ class Free:
 
 
 PROBLEMS = {
-    "dense": (lambda: l1(gaussian(40, 60)), None, ("descents",)),
+    "dense": (lambda: l1(gaussian(40, 60)), None, ("descents", "proof")),
     "sparse": (
         lambda: l1(sparse.random_array((400, 300), density=0.02, rng=rng, format="csc")),
         None,
@@ -80,7 +80,11 @@ PROBLEMS = {
         None,
         ("array sweeps",),
     ),
-    "constraints": (lambda: l1(gaussian(20, 50), constraints=dcra.exactly(9)), None, ("constrained",)),
+    "constraints": (
+        lambda: l1(gaussian(20, 50), constraints=dcra.exactly(9)),
+        None,
+        ("constrained", "proof"),
+    ),
     "quadratic, constraints": (
         lambda: Problem(quadratic=gaussian(50, 50), constraints=LinearConstraint(gaussian(1, 50), ub=3)),
         None,
@@ -114,7 +118,8 @@ PROBLEMS = {
         None,
         ("constrained", "meet in the middle"),
     ),
-    "no time for enumeration": (lambda: l1(gaussian(10, 24)), 0.01, ("descents",)),
+    "no time for enumeration": (lambda: l1(gaussian(10, 24)), 0.01, ("descents", "proof")),
+    "no time for the root": (lambda: l1(gaussian(300, 300)), 0.05, ("descents",)),
     "no time to lay out A": (lambda: l1(np.ones((3000, 3000), np.float32)), 0.03, ("array sweeps",)),
 }
 

@@ -150,9 +150,9 @@ class Tree(_Tree, Struct):
         best        float64 (n) rw
         point       float64 (n) rw
         residual    float64 (r) rw
-        numbers     float64 (6) rw
+        numbers     float64 (7) rw
         candidates  int64 (n) rw
-        cursor      int64 (18) rw
+        cursor      int64 (19) rw
         events      int64 (e, 4) rw
         slopes      float64 (s, r) rw
     """
@@ -201,6 +201,7 @@ class Cursor(IntEnum):
     EVENTS = 7
     SLOPES = 8
     EVERY = 9
+    LEFT = 18
 
 
 class Number(IntEnum):
@@ -209,6 +210,7 @@ class Number(IntEnum):
     CUTOFF = 0  # a node whose bound reaches it is closed
     BEST = 1  # the value of the best point
     REST = 2  # what rounding may cost a bound besides the rows, in units of eps
+    ROOT = 3  # the bound at the root of the tree
 
 
 def kinks(A: Array, b: Array, c: Array, lo: Array, hi: Array, reach: Array) -> Kinks:
@@ -244,7 +246,7 @@ def tree(low: Array, high: Array, r: int, levels: int, room: int, records: int) 
     trail, candidates = np.zeros((2, n), np.int64)
     saved = (x, q, y, z, J, I, size, np.zeros(deep), np.empty((K, K)), np.empty(room))
     path = (spot, var, side, node, mark, trail, low, high)
-    known = (gains, tries, scores, best, point, np.zeros(r), np.zeros(6), candidates, np.zeros(18, np.int64))
+    known = (gains, tries, scores, best, point, np.zeros(r), np.zeros(7), candidates, np.zeros(19, np.int64))
     events = np.zeros((2 * records + n + 4, 4), np.int64)
     return Tree(*saved, *path, *known, events, np.empty((records + 4, r)))
 

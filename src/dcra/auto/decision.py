@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dcra import costs
 from dcra._array import on_accelerator
-from dcra.auto import equations, least_squares
+from dcra.auto import equations, least_squares, proofs
 from dcra.compiled.form import Compiled
 from dcra.exact.enumeration import enumerable
 from dcra.named import load
@@ -87,6 +87,12 @@ class Traits:
     def laid_out(self) -> bool:
         """Whether there is time to lay out A for the loops."""
         return self._fits(costs.LAYOUT_SECONDS * self.compiled.work_per_pass, LAYOUT_SHARE)
+
+    @cached_property
+    def provable(self) -> bool:
+        """Whether a tree is worth its time: of equations between integers its relaxation knows nothing."""
+        equations = self.meeting.share > 0 or self.meeting.pairs
+        return not equations and proofs.worthwhile(self.search, self.seconds_left)
 
     @cached_property
     def meeting(self) -> equations.Meeting:
@@ -178,6 +184,12 @@ TABLE = (
 )
 
 BESIDE = (
+    Row(
+        "proof",
+        "the losses are piecewise linear, and the root of a tree that proves costs little",
+        lambda t: t.provable,
+        "dcra.auto.proofs:prove_beside",
+    ),
     Row(
         "meet in the middle",
         "the problem is a few equations between integers, and all their solutions can be found",

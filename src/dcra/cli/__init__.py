@@ -17,6 +17,7 @@ from dcra.cli.demo import demo
 from dcra.cli.info import info
 from dcra.cli.report import report
 from dcra.cli.solve import solve
+from dcra.cli.verify import verify
 
 INTERRUPTED = 130
 
@@ -30,7 +31,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (solve, demo, bench, report, info):
+for command in (solve, verify, demo, bench, report, info):
     cli.add_command(command)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import numpy as np
 
 from dcra._array import to_numpy
@@ -51,6 +52,14 @@ def check_output(name: str | None) -> None:
         raise ValueError(suggest("--output", Path(name).suffix or name, WRITERS))
 
 
+def check_proof(name: str | None) -> None:
+    if name is None:
+        return
+    _require_folder("--proof", Path(name))
+    if Path(name).suffix != ".npz":
+        raise ValueError(f"--proof: the file must end in .npz; got {name}")
+
+
 def check_plot(name: str | None) -> None:
     if name is None:
         return
@@ -64,6 +73,13 @@ def check_plot(name: str | None) -> None:
 def save_output(name: str | None, result: Result) -> None:
     if name is not None:
         _saving(name, lambda path: WRITERS[path.suffix](path, result))
+
+
+def save_proof(name: str | None, result: Result) -> None:
+    if name is not None and result.certificate is None:
+        click.echo(f"dcra: {name}: not written, for no tree proves the answer; try --method exact", err=True)
+    elif name is not None:
+        _saving(name, result.proof)
 
 
 def save_plot(name: str | None, result: Result) -> None:

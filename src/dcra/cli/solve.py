@@ -50,6 +50,7 @@ SHORT = 64
 @click.option("--jobs", type=int, help="Threads; all cores by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", metavar="FILE", help="Also write the answer to a .json, .npz or .txt file.")
+@click.option("--proof", metavar="FILE", help="Also write the tree that proves the answer (.npz).")
 @click.option("--plot", metavar="FILE", help="Also draw objective and bound over time (.png, .pdf, .svg).")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def solve(
@@ -62,6 +63,7 @@ def solve(
     max_size: int | None,
     as_json: bool,
     output: str | None,
+    proof: str | None,
     plot: str | None,
     quiet: bool,
     jobs: int | None,
@@ -81,7 +83,7 @@ def solve(
     """
     begun = time.perf_counter()
     from dcra import api, io
-    from dcra.cli.outputs import check_output, check_plot, save_output, save_plot
+    from dcra.cli.outputs import check_output, check_plot, check_proof, save_output, save_plot, save_proof
     from dcra.io.limits import limited
     from dcra.io.paths import spooled
     from dcra.progress import terminal
@@ -89,6 +91,7 @@ def solve(
 
     with bad_input():  # before the work, so that no answer is lost for want of a place to put it
         check_output(output)
+        check_proof(proof)
         check_plot(plot)
         with limited(max_bytes, max_size), spooled(file) as path:
             limits = {"max_bytes": max_bytes, "max_size": max_size}
@@ -108,6 +111,7 @@ def solve(
             click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result, kind))
     with bad_input():
         save_output(output, result)
+        save_proof(proof, result)
         save_plot(plot, result)
     if result.status is Status.INTERRUPTED:
         return 130

@@ -29,9 +29,18 @@ class PlainSubtree:
         self.form, self.node, self.numbers, self.budget = form, node, numbers, budget
         self.stack = [node]
         self.nodes = 0
+        self.worked = 10 * form.A.size  # in an advance, about
         self.events: list[tuple[int, int, int, int]] = []
         self.slopes: list[Host] = []
         self.best, self.reached = np.zeros(form.n), np.zeros(form.n)
+
+    @property
+    def bound(self) -> float:
+        return self.node.bound
+
+    @property
+    def share(self) -> float:
+        return sum(node.share for node in self.stack)
 
     def point(self, leaf: bool) -> Host:
         return (self.reached if leaf else self.best)[None].copy()
@@ -120,7 +129,8 @@ class PlainSubtree:
         for side in sides:  # the nearer one is taken first
             box = node.box.copy()
             box[j] = side
-            self.stack.append(node._replace(number=self.numbers + (side > 0), box=box))
+            child = node._replace(number=self.numbers + (side > 0), box=box, share=node.share / 2)
+            self.stack.append(child)
         self.numbers += 2
 
     def _round(self, x: Host, best: float) -> Answer:

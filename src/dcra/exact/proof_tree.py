@@ -38,7 +38,7 @@ class ProofTree:
         self.form, self.loops = form, loops
         self.cutoff = self.best = form.highest()
         self.gains = Gains(form.n)
-        self.numbers, self.nodes, self.taken = 1, 1, 0
+        self.numbers, self.nodes, self.taken, self.work = 1, 1, 0, 0
         self.fixed = np.zeros(form.n, np.int8)  # at the root: -1 low, 1 high
         none = np.zeros(0, np.int64)
         y = np.clip(y, form.lo, form.hi)
@@ -60,8 +60,14 @@ class ProofTree:
     def bound(self) -> float:
         """What no point falls below, unless it is one of the leaves that were handed out."""
         waiting = [self.open[0][0]] if self.open else []
-        at_work = [self.current.node.bound] if self.current is not None else []
+        at_work = [self.current.bound] if self.current is not None else []
         return min([self.cutoff, *waiting, *at_work])
+
+    @property
+    def closed(self) -> float:
+        """About how much of the tree is closed: every level of it counts half as much as the one above."""
+        at_work = 0.0 if self.current is None else self.current.share
+        return 1.0 - at_work - sum(node.share for _, _, node in self.open)
 
     def advance(self, work: int) -> Found:
         """Go on for about `work` entries of A."""
@@ -70,6 +76,7 @@ class ProofTree:
         before = self.current.nodes
         answer = self.current.advance(work, self.cutoff, self.best)
         self.nodes += self.current.nodes - before
+        self.work += self.current.worked
         points = self.current.point(leaf=False) if answer is Answer.FOUND else self.nothing
         leaves = self.current.point(leaf=True) if answer is Answer.REACHED else self.nothing
         records = self.current.take_records()
@@ -77,6 +84,11 @@ class ProofTree:
         if answer in (Answer.CLOSED, Answer.SPLIT):
             self._put_down(answer is Answer.SPLIT)
         return Found(points, leaves, records)
+
+    def pause(self) -> None:
+        """Leave the subtree at work: all nodes are open ones, with bounds as they are now."""
+        if self.current is not None:
+            self._put_down(split=True)
 
     def _take_up(self) -> Found:
         """Begin with the open node of the least bound; nodes that can be closed at once are."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, Starts, State
+from dcra.exact.certificate import Certificate
 from dcra.exact.judging import Judge
 from dcra.exact.kinks import KinkForm, Unfit, kink_form
 from dcra.exact.proof_log import ProofLog
@@ -24,6 +25,24 @@ WORTH_TELLING = 0.01
 """Share of the gap by which a bound must rise to be news."""
 
 
+class Patience(NamedTuple):
+    """Work (entries of A) after which a tree is given up, and after which it is whatever it promises.
+
+    Between the two it goes on as long as what it has closed says that it will be done before the second.
+    """
+
+    least: float = inf
+    most: float = inf
+
+    def exhausted(self, tree: ProofTree) -> bool:
+        if tree.work <= self.least:
+            return False
+        return tree.work > self.most or tree.work > self.most * tree.closed
+
+
+ENDLESS = Patience()
+
+
 @dataclass(frozen=True)
 class Prove(Engine):
     """A tree of relaxations, until nothing in it can be better than the best point.
@@ -32,9 +51,12 @@ class Prove(Engine):
     ----------
     record : int
         Bytes of what was concluded that are kept for `Result.proof`.
+    patience : Patience
+        When to give up; never by default.
     """
 
     record: int = 256 << 20
+    patience: Patience = ENDLESS
 
     name: ClassVar[str] = "exact"
     needs: ClassVar[frozenset[str]] = frozenset({"kinks"})
@@ -42,14 +64,17 @@ class Prove(Engine):
     takes_constraints: ClassVar[bool] = True
 
     def start(self, compiled: Compiled, starts: Starts) -> ProofState:
-        return ProofState(compiled, starts.points, self.record)
+        return ProofState(compiled, starts.points, self.record, self.patience)
 
 
 class ProofState(State):
     """The tree of one problem; `least` is what no feasible point falls below, inf where there is none."""
 
-    def __init__(self, compiled: Compiled, points: Host | None, record: int = 0) -> None:
-        self.compiled = compiled
+    def __init__(
+        self, compiled: Compiled, points: Host | None, record: int = 0, patience: Patience | None = None
+    ) -> None:
+        self.compiled, self.patience = compiled, patience or ENDLESS
+        self.given_up = False
         self.judge = Judge(compiled)
         self.fun, self.spins = inf, np.ones(compiled.n)
         self.told, self.news = -inf, list[News]()
@@ -78,6 +103,9 @@ class ProofState(State):
         found = self.tree.advance(work)
         self.log.take(found.records)
         self._take(found)
+        self.given_up = not self.tree.done and self.patience.exhausted(self.tree)
+        if self.given_up:
+            self.tree.pause()
         self._tell()
 
     def _take(self, found: Found) -> None:
@@ -127,7 +155,7 @@ class ProofState(State):
 
     @property
     def least(self) -> float:
-        return self.bound if self.done else -inf
+        return self.bound if self.form is not None and self.tree.done else -inf
 
     def _tell(self) -> None:
         bound = self.bound
@@ -142,7 +170,7 @@ class ProofState(State):
 
     @property
     def done(self) -> bool:
-        return self.form is None or self.tree.done
+        return self.form is None or self.tree.done or self.given_up
 
     @property
     def nodes(self) -> int:
@@ -156,6 +184,16 @@ class ProofState(State):
     def fixed(self) -> Host | None:
         """Which variables were fixed at the root, (n,) bool."""
         return None if self.form is None else np.asarray(self.tree.fixed != 0)
+
+    def certificate(self) -> Certificate | None:
+        """The proof, once the tree is closed; None where it was not, or took too much to write down."""
+        closed = self.form is not None and self.tree.done and self.fun < inf
+        if not closed or not self.log.complete:
+            return None
+        events, ends, values = self.log.arrays()
+        point = np.where(self.spins > 0, 1, -1)
+        assert self.form is not None
+        return Certificate(events, ends, values, self.tree.cutoff, point, self.form)
 
     def candidates(self) -> Host:
         return self.spins[None]

@@ -28,7 +28,7 @@ from dcra._kernels.branching import (
     tree,
     vertex,
 )
-from dcra.exact.kinks import KinkForm
+from dcra.exact.kinks import EPS, KinkForm
 
 STORE = 4_000_000
 """Numbers of saved inverses that a subtree keeps; others are computed anew."""
@@ -49,6 +49,7 @@ class OpenNode(NamedTuple):
     y: Host
     columns: Host
     rows: Host
+    share: float = 1.0  # of the tree, were it full
 
 
 class Records(NamedTuple):
@@ -139,6 +140,7 @@ class Subtree:
 
     def __init__(self, form: KinkForm, node: OpenNode, gains: Gains, numbers: int, budget: int) -> None:
         self.form, self.node, self.gains = form, node, gains
+        self.worked = 0  # in the last advance
         part = self.part = Reduced(form, node)
         low, high = (end[part.columns] for end in part.ends)
         self.kinks, self.vertex = part.kinks, vertex(part.rows.size, part.columns.size)
@@ -147,6 +149,7 @@ class Subtree:
         self.ids = np.append(part.columns, form.n)
         self.tree.gains[:], self.tree.tries[:] = gains.gains[:, self.ids], gains.tries[:, self.ids]
         self.tree.numbers[Number.REST] = part.rest
+        self.tree.numbers[Number.ROOT] = node.bound - part.offset
         cursor = self.tree.cursor
         cursor[Cursor.BUDGET], cursor[Cursor.EVERY] = budget, EVERY
         cursor[Cursor.NODE], cursor[Cursor.NEXT] = node.number, numbers
@@ -180,6 +183,18 @@ class Subtree:
         return int(self.tree.cursor[Cursor.NODES])
 
     @property
+    def bound(self) -> float:
+        """What no point below the node falls under, or else it is worse than the best."""
+        root = float(self.tree.numbers[Number.ROOT])
+        return max(self.node.bound, root + self.part.offset - 2 * EPS * (abs(root) + abs(self.part.offset)))
+
+    @property
+    def share(self) -> float:
+        """What is open of the whole tree, were it full."""
+        depth = int(self.tree.cursor[Cursor.DEPTH])
+        return self.node.share * float(np.sum(0.5 ** np.arange(1, depth + 1)) + 0.5**depth)
+
+    @property
     def numbers(self) -> int:
         """The first number that no node has."""
         return int(self.tree.cursor[Cursor.NEXT])
@@ -189,6 +204,7 @@ class Subtree:
         numbers = self.tree.numbers
         numbers[Number.CUTOFF], numbers[Number.BEST] = cutoff - self.part.offset, best - self.part.offset
         answer = branch(self.kinks, self.vertex, self.tree, work)
+        self.worked = work - int(self.tree.cursor[Cursor.LEFT])
         self.gains.gains[:, self.ids], self.gains.tries[:, self.ids] = self.tree.gains, self.tree.tries
         return answer
 
@@ -213,19 +229,19 @@ class Subtree:
         """All nodes that are left, the present one first."""
         t, v, k = self.tree, self.vertex, int(self.vertex.counts[0])
         depth, used = int(t.cursor[Cursor.DEPTH]), int(t.cursor[Cursor.USED])
-        here = self._open(int(t.cursor[Cursor.NODE]), used, v.y, v.J[:k], v.I[:k])
-        found = [here]
+        found = [self._open(int(t.cursor[Cursor.NODE]), used, v.y, v.J[:k], v.I[:k], depth)]
         for d in range(depth):
             k = int(t.size[d])
-            found.append(self._open(int(t.node[d]), int(t.mark[d]), t.y[d], t.J[d, :k], t.I[d, :k]))
+            found.append(self._open(int(t.node[d]), int(t.mark[d]), t.y[d], t.J[d, :k], t.I[d, :k], d + 1))
             found[-1].box[self.part.columns[t.var[d]]] = 1 if t.side[d] else -1
         bounds = self.form.bounds(np.stack([n.y for n in found]), np.stack([n.box for n in found]))
-        return [n._replace(bound=max(self.node.bound, float(b))) for n, b in zip(found, bounds, strict=True)]
+        return [n._replace(bound=max(self.bound, float(b))) for n, b in zip(found, bounds, strict=True)]
 
-    def _open(self, number: int, used: int, y: Host, J: Host, I: Host) -> OpenNode:
+    def _open(self, number: int, used: int, y: Host, J: Host, I: Host, depth: int) -> OpenNode:
         part, fixed = self.part, self.tree.trail[:used]
         box = self.node.box.copy()
         box[part.columns[fixed]] = np.where(self.vertex.l[fixed] > self.form.low, 1, -1)
         slopes = part.slopes.copy()
         slopes[part.rows] = y
-        return OpenNode(-inf, number, box, slopes, part.columns[J], part.rows[I])
+        share = self.node.share * 0.5**depth
+        return OpenNode(-inf, number, box, slopes, part.columns[J], part.rows[I], share)

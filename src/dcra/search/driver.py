@@ -105,6 +105,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
     timed = search.limits.time_limit is not None
     bounded = plan.exact or search.seconds_left < SHORTEST_BOUNDED
     search.patient = search.pool is not None and plan.whole_pool
+    bounded = plan.exact or plan.bounds or search.seconds_left < SHORTEST_BOUNDED
 
     def next_job() -> Job | None:
         nonlocal bounded
@@ -262,6 +263,7 @@ def report(search: Search) -> Result:
         target=search.limits.target,
         nodes=0 if search.proof is None else search.proof.nodes,
         fixed=None if search.proof is None else search.proof.fixed,
+        certificate=None if search.proof is None else search.proof.certificate(),
     )
 
 

@@ -1,0 +1,177 @@
+"""Proofs in files: those that hold are verified without rounding, damaged ones are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dcra
+from dcra._kernels.branching import Event
+from dcra.compiled.form import compile_problem
+from dcra.exact.prove import ProofState
+from dcra.exact.verification import Refuted, verify
+from dcra.io import read_proof
+from dcra.model.exact_value import exact_value
+from tests.campaign.cases import PROFILES
+
+from .test_prove import DOMAINS, LOSSES, drawn, planted, points_of
+
+
+def proof_of(problem, loops=True):
+    state = ProofState(compile_problem(problem, loops), None, 1 << 26)
+    while not state.done:
+        state.advance(10_000)
+    return state.certificate()
+
+
+def noisy(n=12, seed=0, domain="spin"):
+    rng = np.random.default_rng(seed)
+    A, b = rng.standard_normal((n, n)), rng.standard_normal(n)
+    return dcra.Problem([dcra.Term("l1", A, b)], domain=domain, linear=0.1 * rng.standard_normal(n))
+
+
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("domain", list(DOMAINS))
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_proof_is_verified(exact, domain, loops):
+    problem = noisy(10, 1, domain)
+    verdict = verify(proof_of(problem, loops), problem, exact)
+    least = min(exact_value(problem, x) for x in points_of(problem))
+    assert verdict.bound <= least == verdict.fun
+    assert float(least - verdict.bound) < 1e-9
+    assert verdict.exact is exact
+    assert verdict.nodes > 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("profile", list(PROFILES))
+def test_proofs_hold_whatever_the_numbers_are(profile, loss):
+    for seed in range(2):
+        problem = drawn(profile, loss, seed, list(DOMAINS)[seed % 2])
+        proof = proof_of(problem)
+        least = min(exact_value(problem, x) for x in points_of(problem))
+        assert verify(proof, problem, True).bound <= least
+
+
+def test_constraints_are_part_of_it():
+    problem = noisy(8, 2, "binary").replace(constraints=dcra.exactly(3))
+    verdict = verify(proof_of(problem), problem)
+    points = points_of(problem)
+    assert float(verdict.fun) == pytest.approx(problem.objective(points[points.sum(axis=1) == 3]).min())
+    with pytest.raises(Refuted, match="another problem"):
+        verify(proof_of(problem), problem.replace(constraints=()))
+
+
+def test_a_file_comes_back_as_it_was(tmp_path):
+    problem = planted(20, 40)
+    result = dcra.solve(problem, method="exact", starts=2, seed=0)
+    result.proof(tmp_path / "proof.npz")
+    proof = read_proof(tmp_path / "proof.npz")
+    verdict = verify(proof, problem)
+    assert float(verdict.fun) == pytest.approx(result.fun, rel=1e-12)
+    assert np.array_equal(np.where(proof.point > 0, 1.0, -1.0), result.x)
+    other = planted(20, 40, seed=9)
+    with pytest.raises(Refuted, match="another problem"):
+        verify(proof, other)
+
+
+def test_there_is_none_without_a_closed_tree(tmp_path):
+    result = dcra.solve(planted(20, 40), method="flip", starts=1, seed=0)
+    with pytest.raises(ValueError, match="no tree to write"):
+        result.proof(tmp_path / "proof.npz")
+
+
+def test_damaged_files_are_refused(tmp_path):
+    """Whatever byte is changed, left out or added."""
+    path = tmp_path / "proof.npz"
+    problem = noisy(9, 3)
+    dcra.solve(problem, method="exact", starts=1, seed=0).proof(path)
+    data, rng = path.read_bytes(), np.random.default_rng(0)
+    same = 0
+    for trial in range(150):
+        at = int(rng.integers(len(data)))
+        broken = bytearray(data)
+        if trial % 3 == 0:
+            broken[at] ^= int(rng.integers(1, 256))
+        elif trial % 3 == 1:
+            del broken[at:]
+        else:
+            broken[at:at] = bytes([int(rng.integers(256))])
+        path.write_bytes(bytes(broken))
+        try:
+            verify(read_proof(path), problem)
+            same += 1  # a byte that no array depends on, such as the time in the archive
+        except ValueError:
+            continue
+    assert same < 15
+
+
+def forged(proof, **changes):
+    return replace(proof, **changes)
+
+
+def test_forged_proofs_do_not_hold():
+    problem = noisy(10, 4)
+    proof = proof_of(problem)
+    verify(proof, problem)
+    events = proof.events
+    leaf = int(np.flatnonzero(events[:, 0] == Event.LEAF)[-1])
+    branch = int(np.flatnonzero(events[:, 0] == Event.BRANCH)[0])
+    with pytest.raises(Refuted):
+        verify(forged(proof, cutoff=proof.cutoff + 0.1 * abs(proof.cutoff)), problem)
+    with pytest.raises(Refuted, match="left open"):
+        verify(forged(proof, events=np.delete(events, leaf, axis=0)), problem)
+    with pytest.raises(Refuted):
+        verify(forged(proof, events=np.delete(events, branch, axis=0)), problem)
+    with pytest.raises(Refuted, match="not open"):
+        verify(forged(proof, events=np.concatenate([events, events[-1:]])), problem)
+    strange = events.copy()
+    strange[leaf, 0] = 9
+    with pytest.raises(Refuted, match="kind 9"):
+        verify(forged(proof, events=strange), problem)
+    twice = np.insert(events, branch + 1, events[branch], axis=0)
+    with pytest.raises(Refuted):
+        verify(forged(proof, events=twice), problem)
+
+
+def test_slopes_must_be_slopes():
+    problem = noisy(10, 4)
+    proof = proof_of(problem)
+    with pytest.raises(Refuted, match="no loss has"):
+        verify(forged(proof, values=3.0 + 0 * proof.values), problem)
+    with pytest.raises(Refuted):
+        verify(forged(proof, values=0.0 * proof.values), problem)
+    with pytest.raises(Refuted, match="rows"):
+        verify(forged(proof, ends=proof.ends[:, 1:]), problem)
+
+
+def test_a_point_must_be_one():
+    problem = noisy(4, 5)
+    proof = proof_of(problem)
+    lone = np.array([[Event.POINT, 0, 0, -1]])
+    for exact in (True, False):
+        with pytest.raises(Refuted, match="not closed"):
+            verify(forged(proof, events=lone), problem, exact)
+
+
+def test_other_problems_have_no_such_proofs():
+    proof = proof_of(noisy(4, 5))
+    with pytest.raises(Refuted, match="none that trees"):
+        verify(proof, dcra.Problem([dcra.Term("logistic", np.eye(4), np.ones(4))]))
+
+
+@pytest.mark.parametrize("missing", ["events", "ends", "sum", "version"])
+def test_files_that_are_no_proofs(tmp_path, missing):
+    path = tmp_path / "proof.npz"
+    arrays = proof_of(noisy(5, 6)).arrays()
+    del arrays[missing]
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match=f"not a proof: `{missing}` is missing"):
+        read_proof(path)
+    path.write_text("nothing of the kind")
+    with pytest.raises(ValueError, match=r"not an \.npz archive"):
+        read_proof(path)
+    with pytest.raises(ValueError, match="no such file"):
+        read_proof(tmp_path / "none.npz")
