@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
-from typing import Any, NamedTuple, Self
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dcra._array import Array, Host, to_numpy
+from dcra.exact.certificate import Certificate
 from dcra.model.pool import Solutions
 
 LINES = 20
@@ -23,7 +23,6 @@ SHOWN = 6
 
 LARGEST_SHARE = 100.0
 """Gaps from here on are stated as differences: the value is nearly zero."""
-from dcra.exact.certificate import Certificate
 
 
 class Status(StrEnum):

@@ -90,9 +90,10 @@ class Traits:
 
     @cached_property
     def provable(self) -> bool:
-        """Whether a tree is worth its time: of equations between integers its relaxation knows nothing."""
-        equations = self.meeting.share > 0 or self.meeting.pairs
-        return not equations and proofs.worthwhile(self.search, self.seconds_left)
+        """Whether a tree is worth its time: of equations it knows nothing; a pool needs a longer search."""
+        if self.search.pool is not None or self.meeting.share > 0 or self.meeting.pairs:
+            return False
+        return proofs.worthwhile(self.search, self.seconds_left)
 
     @cached_property
     def meeting(self) -> equations.Meeting:

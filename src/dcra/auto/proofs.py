@@ -30,8 +30,8 @@ ROOTS = 2.0
 BEFORE = 3
 """Descents before the tree beside a search begins."""
 
-DESCENTS = 6
-"""Descents before the tree, where `starts` does not ask for fewer."""
+DESCENTS = 4
+"""Descents before the tree, where `starts` does not ask for fewer; one where a point is given."""
 
 SHARE = 0.1
 """Share of a time limit after which they end."""
@@ -73,7 +73,8 @@ class ProvePlan(Plan):
         compiled, limit = search.compiled, search.limits.time_limit
         able = compiled.tabulated and compiled.pieces and compiled.problem.constraints is None
         late = limit is not None and search.seconds > SHARE * limit
-        if not able or late or search.started >= min(DESCENTS, search.limits.most_starts):
+        enough = min(DESCENTS if search.points is None else 1, search.limits.most_starts)
+        if not able or late or search.started >= enough:
             return None
         self.descents = self.descents or Portfolio(compiled)
         return self.descents.next(search)

@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, str] = {
     "hashing": "dcra.bench.hashing:Hashing",
     "xstep": "dcra.bench.xstep:XStepBenchmark",
     "constrained": "dcra.bench.constrained:Constrained",
+    "exact": "dcra.bench.exact:ExactBenchmark",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
     "maxsat": "dcra.bench.maxsat:MaxSat",
     "mimo": "dcra.bench.mimo:Mimo",

@@ -103,7 +103,6 @@ def last_answer(search: Search) -> None:
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
     """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
     timed = search.limits.time_limit is not None
-    bounded = plan.exact or search.seconds_left < SHORTEST_BOUNDED
     search.patient = search.pool is not None and plan.whole_pool
     bounded = plan.exact or plan.bounds or search.seconds_left < SHORTEST_BOUNDED
 

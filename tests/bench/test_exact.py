@@ -1,0 +1,54 @@
+"""The benchmark of proofs: instances by name, rows that say what was proved, reports from rows alone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dcra.bench.base import Case, Choice, Skip
+from dcra.bench.exact import FAMILIES, problem_of
+from dcra.bench.registry import find_benchmark
+from dcra.exact.kinks import has_kinks
+
+
+@pytest.fixture
+def study():
+    return find_benchmark("exact")
+
+
+def test_cases_name_instances_that_can_be_made_again(study):
+    cases = list(study.cases(Choice(sizes=["hinge-50"], methods=["exact", "milp"], instances=2)))
+    assert [case.key for case in cases[:2]] == ["hinge-50-0|exact|0|5s", "hinge-50-0|milp|0|5s"]
+    one, two = (problem_of(cases[0].instance) for _ in range(2))
+    np.testing.assert_array_equal(one.terms[0].A, two.terms[0].A)
+    assert one.terms[0].operator.shape == (250, 50)
+    assert {case.budget for case in study.cases(Choice(preset="full"))} == {60.0}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_can_be_proved(family):
+    problem = problem_of(f"{family}-20-0")
+    assert has_kinks(problem)
+    assert problem.n == 20
+
+
+def test_a_row_says_whether_there_was_a_proof(study):
+    row = study.run(Case("gross-20-0", "exact", budget=60.0))
+    assert row["proved"]
+    assert row["nodes"] >= 1
+    json.dumps(row)
+    rows = [{**row, "method": "exact", "cpu": 0.02}, {**row, "method": "milp", "proved": False}]
+    _, seconds, share, profile = study.report(rows)
+    assert seconds.rows == [["gross", 20, 40, 0.02, None]]
+    assert share.rows == [["gross", 20, 40, "1 / 1", "0 / 1"]]
+    assert profile.rows[0] == [0.01, 0.0, 0.0]
+    assert profile.rows[1] == [0.1, 1.0, 0.0]
+
+
+def test_what_is_not_there_is_skipped(study):
+    with pytest.raises(Skip, match="no family 'other'"):
+        study.run(Case("other-20-0", "exact", budget=1.0))
+    with pytest.raises(Skip, match="no method"):
+        study.run(Case("gross-20-0", "nobody", budget=1.0))
