@@ -175,5 +175,5 @@ def test_batches_with_products_only(rng, monkeypatch):
 def test_wrong_numbers_of_jobs_are_refused_everywhere(rng, pretend):
     there = torch_on("cpu")
     A, b = data(rng)
-    with pytest.raises(ValueError, match="`n_jobs` must be at least 1; got 0"):
+    with pytest.raises(ValueError, match="`n_jobs` must be at least 1, or -1 for all cores; got 0"):
         dcra.minimize(there(A), there(b), n_jobs=0)

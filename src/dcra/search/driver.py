@@ -279,4 +279,8 @@ def solutions(search: Search) -> Solutions | None:
     if search.pool is None:
         return None
     spins, values = search.pool.best()
-    return Solutions(search.compiled.decode(spins), values + 0.0, search.proven_pool and search.pool.complete)
+    for i, point in enumerate(spins):  # as `fun` is computed: of one point
+        values[i] = search.compiled.judged(point[None])[0]
+    order = np.argsort(values, kind="stable")
+    complete = search.proven_pool and search.pool.complete
+    return Solutions(search.compiled.decode(spins[order]), values[order] + 0.0, complete)
