@@ -18,6 +18,7 @@ from dcra.bounds.semidefinite import Relaxation
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 from dcra.exact.enumeration import Enumerate
+from dcra.exact.lattices import Lattice
 from dcra.exact.meet_in_the_middle import SEGMENTS, Meet, quarters_of
 from dcra.model.constraints import exactly
 from dcra.model.problem import Problem
@@ -91,6 +92,16 @@ def sum_seconds(loops: bool) -> float:
     return best_of(segment) * SEGMENTS / 2 ** (n / 2)
 
 
+def node_seconds() -> float:
+    lattice = Lattice(rng.integers(-50, 51, (40, 40)).astype(float))
+    for _ in lattice.reduce():
+        pass
+    bounds = np.full(40, 2.5 * np.exp(np.mean(np.log(lattice.basis.r))))
+    t = rng.random(40)
+    nodes = sum(count for _, count in lattice.search(t, bounds))
+    return best_of(lambda: list(lattice.search(t, bounds))) / nodes
+
+
 def literal_rate() -> float:
     clauses = random_clauses(1000, 4000, 3, seed=0)
     compiled = compile_problem(ClauseProblem(clauses))
@@ -121,6 +132,7 @@ MEASURED: dict[str, Callable[[], float]] = {
     "LITERAL_RATE": literal_rate,
     "SUM_SECONDS": lambda: sum_seconds(loops=True),
     "ARRAY_SUM_SECONDS": lambda: sum_seconds(loops=False),
+    "NODE_SECONDS": node_seconds,
     "PROBE_SECONDS": probe_seconds,
 }
 

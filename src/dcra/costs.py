@@ -36,6 +36,9 @@ LITERAL_RATE = 1e8
 SUM_SECONDS, ARRAY_SUM_SECONDS = 25e-9, 500e-9
 """For one sum of two quarters that meet in the middle: in the loops, and in array code."""
 
+NODE_SECONDS = 2.5e-8
+"""For a node of a tree of lattice points."""
+
 PROBE, PROBE_SECONDS = 128, 1.2e-4
 """A product of square matrices of this size, and the time it took where all this was measured."""
 

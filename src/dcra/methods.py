@@ -10,6 +10,7 @@ from dcra._kernels import library
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
+from dcra.exact.box_points import solvable
 from dcra.exact.kinks import has_kinks
 from dcra.exact.meet_in_the_middle import meetable
 from dcra.exact.mixed_model import piecewise_linear, piecewise_quadratic
@@ -34,6 +35,7 @@ METHODS: dict[str, str] = {
     "enumerate": "dcra.exact.enumeration:Enumerate",
     "exact": "dcra.exact.prove:Prove",
     "meet": "dcra.exact.meet_in_the_middle:Meet",
+    "lattice": "dcra.exact.box_points:BoxPoints",
     "random": "dcra.baselines.random:RandomSigns",
     "sdp-rounding": "dcra.baselines.sdp_rounding:SdpRounding",
     "subgradient": "dcra.baselines.subgradient:Subgradient",
@@ -78,6 +80,9 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     ),
     "equations": lambda compiled: (
         "" if meetable(compiled) else "equations between integers in at most 88 variables"
+    ),
+    "whole equations": lambda compiled: (
+        "" if solvable(compiled) else "equations between integers in at most 200 variables"
     ),
 }
 """What a problem lacks of something an engine may need, in words; empty where it lacks nothing."""

@@ -108,7 +108,8 @@ PROBLEMS = {
         ("constrained",),
     ),
     "few equations": (lambda: integers(4, 36), None, ("descents", "meet in the middle")),
-    "more equations": (lambda: integers(8, 80), 30.0, ("descents", "closest pairs")),
+    "more equations": (lambda: integers(8, 80), 30.0, ("descents", "lattice", "closest pairs")),
+    "many equations": (lambda: integers(16, 160), 30.0, ("descents", "closest pairs")),
     "required equations": (
         lambda: l1(
             gaussian(9, 30),

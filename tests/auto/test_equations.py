@@ -18,6 +18,7 @@ from dcra.auto.equations import (
     OVERTIME,
     SHORTEST_PAIRING,
     Beside,
+    LatticePlan,
     Meeting,
     MeetPlan,
     PairingPlan,
@@ -255,6 +256,7 @@ def test_pairings_end_with_the_starts():
 
 def test_what_meeting_promises_depends_on_the_time(monkeypatch):
     compiled = compile_problem(whole(4, 36))
+    monkeypatch.setattr(equations.box_points, "seconds_for", lambda system: inf)
     for needed in (0.01, 1.0, 100.0):
         monkeypatch.setattr(equations, "seconds_for", lambda system, loops, needed=needed: needed)
         monkeypatch.setattr(equations, "suitable", lambda compiled, system: True)
@@ -267,8 +269,46 @@ def test_what_meeting_promises_depends_on_the_time(monkeypatch):
     assert meeting_of(compiled, 10.0) == Meeting()
 
 
+def test_what_lattices_get_depends_on_the_time(monkeypatch):
+    compiled = compile_problem(whole(4, 36))
+    monkeypatch.setattr(equations, "seconds_for", lambda system, loops: inf)
+    monkeypatch.setattr(equations, "suitable", lambda compiled, system: False)
+    for needed in (0.01, 1.0, 100.0):
+        monkeypatch.setattr(equations.box_points, "seconds_for", lambda system, needed=needed: needed)
+        assert meeting_of(compiled, None).lattice == (needed <= LONGEST)
+        for seconds in needed * np.array([0.5 / OVERTIME, 1.01 / OVERTIME, 1.01 / FIRST_SHARE]):
+            first, some = needed <= FIRST_SHARE * seconds, needed <= OVERTIME * seconds
+            share = 1.0 if first else 0.5 if some else 0.0
+            assert meeting_of(compiled, seconds) == Meeting(lattice=share)
+
+
+def test_lattices_come_first_where_they_are_quicker_and_one_solution_is_enough(monkeypatch):
+    problem = whole(4, 36)
+    A, b = problem.terms[0].operator.dense(), problem.terms[0].b
+    linear = np.ones(36)
+    required = Problem(linear=linear, domain="binary", constraints=LinearConstraint(A, b, b))
+    monkeypatch.setattr(equations, "seconds_for", lambda system, loops: 1.0)
+    for needed, share in ((0.5, 1.0), (1.5, 0.0)):
+        monkeypatch.setattr(equations.box_points, "seconds_for", lambda system, needed=needed: needed)
+        assert meeting_of(compile_problem(problem), 100.0) == Meeting(1.0, lattice=share)
+        assert meeting_of(compile_problem(required), 100.0) == Meeting(1.0)
+    assert meeting_of(compile_problem(problem, loops=False), 100.0) == Meeting(1.0)
+
+
+@pytest.mark.parametrize("most", [3, None])
+def test_bases_are_numbered_and_are_no_starts(most):
+    search, plan = search_for(whole(8, 80), starts=5), LatticePlan(most)
+    tasks = [plan.next(search) for _ in range(3)]
+    assert [task.starts.first for task in tasks] == [0, 1, 2]
+    assert not any(task.counts for task in tasks)
+    if most is None:
+        search.started = 5
+    assert plan.next(search) is None
+
+
 def test_more_variables_than_lists_can_hold(monkeypatch):
     monkeypatch.setattr(equations, "suitable", lambda compiled, system: True)
+    monkeypatch.setattr(equations.box_points, "seconds_for", lambda system: inf)
     compiled = compile_problem(whole(10, 90))
     assert meeting_of(compiled, None) == Meeting()
     assert meeting_of(compiled, 1e9) == Meeting(0.0, pairs=True)

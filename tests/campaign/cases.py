@@ -26,6 +26,7 @@ METHODS = {
     "sweep": 1.0,
     "dcra": 0.5,
     "meet": 2.0,
+    "lattice": 1.0,
     "lp-rounding": 1.0,
     "sdp-rounding": 1.0,
     "dcra-paper": 0.01,

@@ -91,7 +91,7 @@ class Traits:
     @cached_property
     def provable(self) -> bool:
         """Whether a tree is worth its time: of equations it knows nothing; a pool needs a longer search."""
-        if self.search.pool is not None or self.meeting.share > 0 or self.meeting.pairs:
+        if self.search.pool is not None or self.meeting.share > 0 or self.meeting.lattice > 0 or self.meeting.pairs:
             return False
         return proofs.worthwhile(self.search, self.seconds_left)
 
@@ -190,6 +190,12 @@ BESIDE = (
         "the losses are piecewise linear, and the root of a tree that proves costs little",
         lambda t: t.provable,
         "dcra.auto.proofs:prove_beside",
+    ),
+    Row(
+        "lattice",
+        "the problem is equations between integers: a solution is a short vector of a lattice",
+        lambda t: t.meeting.lattice > 0,
+        "dcra.auto.equations:reduce_beside",
     ),
     Row(
         "meet in the middle",

@@ -1,4 +1,4 @@
-"""Plans for equations between integers: meeting in the middle, and closest pairs, beside a search."""
+"""Plans for equations between integers: lattices, meeting in the middle, closest pairs, beside a search."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dcra._array import Host
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
+from dcra.exact import box_points
+from dcra.exact.box_points import BoxPoints
 from dcra.exact.closest_pairs import Closest, suitable
-from dcra.exact.integer_equations import equations_of
+from dcra.exact.integer_equations import Equations, equations_of
 from dcra.exact.judging import Judge
 from dcra.exact.meet_in_the_middle import MAX_VARIABLES, SEGMENTS, Meet, quarters_of, seconds_for
 from dcra.search.plans import Outcome, Plan, Task
@@ -38,11 +40,17 @@ FEWEST, MOST = -24.0, 16.0
 """log2 of the solutions expected: below, a search has more rows to go by; above, it will meet one."""
 
 
+MOST_BASES = 60
+"""Bases of the lattice that are searched before other plans have their turn: by then hardly one is missed."""
+
+
 class Meeting(NamedTuple):
-    """The share of the time that meeting in the middle gets, and whether near solutions are sought too."""
+    """The share of the time that meeting in the middle gets, whether near solutions are sought too, and the
+    share that lattices get of all."""
 
     share: float = 0.0
     pairs: bool = False
+    lattice: float = 0.0
 
 
 def meeting_of(compiled: Compiled, seconds_left: float | None) -> Meeting:
@@ -51,12 +59,34 @@ def meeting_of(compiled: Compiled, seconds_left: float | None) -> Meeting:
     if equations is None or not FEWEST <= equations.expected <= MOST:
         return Meeting()
     needed = seconds_for(equations, compiled.loops) if compiled.n <= MAX_VARIABLES else inf
-    if needed <= (LONGEST if seconds_left is None else FIRST_SHARE * seconds_left):
-        return Meeting(share=1.0)
+    share = _share(needed, seconds_left)
+    lattice = 0.0
+    if compiled.loops and not (share == 1 and equations.required):
+        reducing = _seconds_to_reduce(equations)
+        lattice = _share(reducing, seconds_left) if reducing < needed else 0.0
+    pairs = (
+        seconds_left is not None
+        and share < 1
+        and seconds_left >= SHORTEST_PAIRING
+        and suitable(compiled, equations)
+    )
+    return Meeting(share, pairs, lattice)
+
+
+def _share(needed: float, seconds_left: float | None) -> float:
+    """What something gets of the time: all where it is likely to end, half where a part may be enough."""
     if seconds_left is None:
-        return Meeting()
-    pairs = seconds_left >= SHORTEST_PAIRING and suitable(compiled, equations)
-    return Meeting(0.5 if needed <= OVERTIME * seconds_left else 0.0, pairs)
+        return 1.0 if needed <= LONGEST else 0.0
+    return 1.0 if needed <= FIRST_SHARE * seconds_left else 0.5 if needed <= OVERTIME * seconds_left else 0.0
+
+
+def _seconds_to_reduce(equations: Equations) -> float:
+    return box_points.seconds_for(equations) if equations.n <= box_points.MOST_VARIABLES else inf
+
+
+def reduce_beside(traits: Traits, general: Plan) -> Plan:
+    share = traits.meeting.lattice
+    return Beside(LatticePlan(MOST_BASES if share == 1 else None), general, share)
 
 
 def meet_beside(traits: Traits, general: Plan) -> Plan:
@@ -107,6 +137,19 @@ class MeetPlan(Plan):
             search.prove(rounded_up(problem, self.judge.least))
         elif problem.integer_valued and search.fun > problem.constant:
             search.bound(1.0 + problem.constant)
+
+
+class LatticePlan(Plan):
+    """Random bases of the lattice, one after the other; `most` of them."""
+
+    def __init__(self, most: int | None) -> None:
+        self.count, self.most = 0, most
+
+    def next(self, search: Search) -> Task | None:
+        if self.count == self.most or (self.most is None and search.starts_left <= 0):
+            return None
+        self.count += 1  # a basis is not a start of a search for near solutions
+        return Task(BoxPoints(), Starts(search.seed, self.count - 1, 1), counts=False)
 
 
 class PairingPlan(Plan):
