@@ -91,7 +91,7 @@ class Traits:
     @cached_property
     def provable(self) -> bool:
         """Whether a tree is worth its time: of equations it knows nothing; a pool needs a longer search."""
-        if self.search.pool is not None or self.meeting.share > 0 or self.meeting.lattice > 0 or self.meeting.pairs:
+        if self.search.pool is not None or self.meeting != equations.Meeting():
             return False
         return proofs.worthwhile(self.search, self.seconds_left)
 
