@@ -248,3 +248,38 @@ def test_an_interrupt_ends_every_later_stage(monkeypatch):
     assert limits[0] is None
     assert all(limit <= 1e-3 for limit in limits[1:])
     assert found.x.shape == (200,)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_gross_errors_are_left_out_first(noise, form, compiled_loops):
+    """A tenth of the measurements is far off: without trimming, a quarter of the bits was wrong."""
+    for seed in range(2):
+        A, y, x = instance(400, alpha=0.7, rho=0.3, seed=seed)
+        rng = np.random.default_rng(seed)
+        bad = rng.permutation(y.size)[: y.size // 10]
+        y = y + noise * rng.standard_normal(y.size)
+        y[bad] += 1000.0 * rng.choice([-1, 1], bad.size)
+        found = recover(form(A), y, seed=0)
+        assert np.array_equal(found.x, x)
+        assert found.rows_matched == (y.size - bad.size if noise == 0 else found.rows_matched)
+        assert np.abs(found.residual[bad]).min() > 100
+
+
+def test_plain_measurements_are_all_believed():
+    from dcra.apps.compressed_sensing.trimming import near, plausible
+    from dcra.model.operators import as_operator
+
+    for seed in range(20):
+        A, y, _ = instance(300, alpha=0.5, rho=0.2, seed=seed)
+        assert plausible(y, as_operator(A)).all()
+    assert near(np.zeros(5), np.ones(5, bool)).all()
+
+
+def test_single_precision_stays():
+    A, y, x = instance(200, alpha=0.6, rho=0.2, seed=0)
+    for form in (np.asarray, sp.csr_array):
+        found = recover(form(A.astype(np.float32)), y.astype(np.float32), seed=0)
+        assert found.x.dtype == np.float32
+        assert np.array_equal(found.x, x)
+    assert recover(A, y, seed=0).x.dtype == np.float64

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from dcra.apps import maxsat
 from dcra.apps.maxsat import ClauseProblem, Clauses, Reporter, final_lines, quadratic_form, random_clauses
 from dcra.cli import run
 from dcra.compiled.form import compile_problem
+from dcra.result import Status
 from dcra.search.specialists import specialist_of
 
 DATA = Path(os.environ.get("DCRA_DATA", "")) / "maxsat"
@@ -273,3 +275,16 @@ def test_clauses_under_constraints_are_still_searched_as_clauses():
     assert problem.replace(terms=(*problem.terms, charged)).charges_its_clauses
     assert not problem.replace(terms=(charged,)).charges_its_clauses
     assert not problem.replace(domain="spin").charges_its_clauses
+
+
+def test_a_formula_with_a_false_clause_is_not_called_satisfiable():
+    from dcra.apps.maxsat.output import status_line
+
+    loose = maxsat.solve([[1], [-1], [2, 3]], method="flip", starts=1, seed=0)
+    answer = replace(loose, result=replace(loose.result, status=Status.CONVERGED))
+    assert answer.cost == 1
+    assert status_line(answer) == "s UNKNOWN"
+    assert status_line(replace(answer, cost=0)) == "s SATISFIABLE"
+    with_hard = maxsat.solve([[1], [-1]], hard=[[2]], method="flip", starts=1, seed=0)
+    with_hard = replace(with_hard, result=replace(with_hard.result, status=Status.CONVERGED))
+    assert status_line(with_hard) == "s SATISFIABLE"

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+import dcra
 from dcra import losses
 from dcra.apps import BinaryRegressor, OutlierReport, _intercept
 from dcra.apps._intercept import Data, best_intercept
@@ -435,3 +436,82 @@ def test_optimal_is_said_of_weights_and_intercept():
         assert not (off and model.result_.status == "optimal")
         lesser += off
     assert lesser
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_constraints_and_prior_costs(domain, intercept):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y, _, _ = make_data(rng, rows=20, n=6, domain=domain, offset=2.0 * intercept)
+        c, rule = 3 * rng.normal(size=6), dcra.exactly(3)
+        options = {"domain": domain, "fit_intercept": intercept, "random_state": 0}
+        model = BinaryRegressor(constraints=rule, linear=c, **options).fit(X, y)
+        W = all_points(6, domain)
+        W = W[(W > 0).sum(axis=1) == 3]
+        U = W @ X.T - y
+        middle = np.median(-U, axis=1) if intercept else np.zeros(len(W))
+        values = np.abs(U + middle[:, None]).sum(axis=1) + W @ c
+        assert (model.coef_ > 0).sum() == 3
+        assert model.objective_path_[-1] == pytest.approx(
+            np.abs(X @ model.coef_ + model.intercept_ - y).sum() + c @ model.coef_, rel=1e-9
+        )
+        assert model.lower_bound_ <= values.min() + 1e-9
+        if not intercept:
+            assert model.result_.fun == pytest.approx(values.min(), rel=1e-9)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_given_scale(rng, domain):
+    X, y, _, _ = make_data(rng, domain=domain)
+    plain = BinaryRegressor(domain=domain, random_state=0).fit(X, y)
+    scaled = BinaryRegressor(domain=domain, random_state=0, scale=0.5).fit(2 * X, y)
+    np.testing.assert_array_equal(scaled.coef_, 0.5 * plain.coef_)
+    assert scaled.scale_ == 0.5
+    np.testing.assert_allclose(scaled.predict(2 * X), plain.predict(X))
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_fitted_scale(domain, intercept):
+    for seed, scale in enumerate((0.03, 0.7, 40.0)):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 8))
+        w = rng.choice(DOMAINS[domain], 8)
+        w[0] = 1.0
+        y = scale * (X @ w + 0.05 * rng.normal(size=60)) + 3.0 * scale * intercept
+        y[:6] += 50 * scale
+        options = {"domain": domain, "fit_intercept": intercept, "random_state": 0}
+        model = BinaryRegressor(scale="fit", **options).fit(X, y)
+        assert model.scale_ == pytest.approx(scale, rel=0.02)
+        np.testing.assert_array_equal(model.coef_ > 0, w > 0)
+        assert model.lower_bound_ == -np.inf
+        assert model.result_.status != "optimal"
+
+
+def test_several_outputs(rng):
+    X, y, _, _ = make_data(rng)
+    other = rng.normal(size=y.size)
+    both = BinaryRegressor(random_state=0, fit_intercept=True).fit(X, np.stack([y, other], axis=1))
+    each = [BinaryRegressor(random_state=0, fit_intercept=True).fit(X, column) for column in (y, other)]
+    np.testing.assert_array_equal(both.coef_, np.stack([one.coef_ for one in each]))
+    np.testing.assert_array_equal(both.intercept_, [one.intercept_ for one in each])
+    np.testing.assert_allclose(both.predict(X), np.stack([one.predict(X) for one in each], axis=1))
+    assert [result.fun for result in both.result_] == [one.result_.fun for one in each]
+    with pytest.raises(ValueError, match="`outliers` needs a fit of one output"):
+        both.outliers(X, np.stack([y, other], axis=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"scale": 0}, ValueError, "`scale` must be positive and finite; got 0"),
+        ({"scale": "free"}, TypeError, "`scale` must be a number or 'fit'; got 'free'"),
+        ({"linear": np.ones(3)}, ValueError, r"`linear` must have shape \(8,\); got \(3,\)"),
+        ({"constraints": 3}, TypeError, "`constraints` must be a scipy.optimize.LinearConstraint"),
+    ],
+)
+def test_bad_priors(rng, options, error, match):
+    X, y, _, _ = make_data(rng)
+    with pytest.raises(error, match=match):
+        BinaryRegressor(**options).fit(X, y)

@@ -64,6 +64,52 @@ def test_the_command_shows_feasibility(model, capsys):
     assert answer["violation"] == 0
 
 
+def test_names_and_senses_are_those_of_the_file(model, capsys):
+    problem = dcra.io.read(model)
+    assert problem.variable_names == ("x", "y", "z")
+    assert problem.constraints.names == ["weight", "either"]
+    assert problem.maximises
+    assert problem.by_name([1, 0, 1]) == {"x": 1, "y": 0, "z": 1}
+    assert run(["solve", str(model), "--seed", "0"]) == 0
+    out = capsys.readouterr().out
+    assert "     maximum  8, at most 8" in out
+    assert "           x  1: x z" in out
+    assert run(["solve", str(model), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["values"] == {"x": 1, "y": 0, "z": 1}
+    assert (answer["maximum"], answer["upper_bound"]) == (8, 8)
+    assert dcra.solve(problem, fixed={0: 1}, seed=0).fun == -8
+
+
+def test_names_are_in_errors(model):
+    model.write_text(LP.replace("weight: 2 x + 3 y + 3 z <= 5", "weight: 2 x + 3 y + 3 z >= 9"))
+    with pytest.raises(ValueError, match=r"`weight` cannot be satisfied"):
+        dcra.io.read(model)
+
+
+QUADRATIC = """\
+{sense}
+ obj: 3 x + 2 y - z + [ 4 x * y - 2 y * z + 6 x ^ 2 ] / 2
+subject to
+ either: x + y + z >= 1
+binary
+ x y z
+end
+"""
+
+
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_quadratic_objectives(model, sense):
+    model.write_text(QUADRATIC.format(sense=sense))
+    problem = dcra.io.read(model)
+    points = np.array(list(product((0, 1), repeat=3)))
+    x, y, z = points.T
+    stated = 3 * x + 2 * y - z + (4 * x * y - 2 * y * z + 6 * x**2) / 2
+    sign = 1 if sense == "minimize" else -1
+    assert problem.objective(points) == pytest.approx(sign * stated)
+    assert problem.maximises == (sense == "maximize")
+
+
 def test_the_command_fails_where_no_point_is_feasible(tmp_path, capsys):
     needs_highspy()
     path = tmp_path / "none.lp"

@@ -190,7 +190,7 @@ def test_integers_of_any_library_become_float64(xp):
 
 def test_complex_of_any_library_is_refused(xp):
     with pytest.raises(
-        TypeError, match=r"`A` must be real; got .*complex128\. Stack real and imaginary parts"
+        TypeError, match=r"`A` must be real; got .*complex128\. Stack the real and imaginary parts"
     ):
         as_operator(xp.asarray(np.eye(2), "complex128"))
 
@@ -315,7 +315,7 @@ def test_finite_numbers_whose_sum_is_not(xp):
         (np.array([[1, None]]), TypeError, "`A` must hold real numbers; got dtype object"),
         ([["a", "b"]], TypeError, "`A` must hold real numbers; got dtype <U1"),
         (np.zeros((2, 2), "M8[s]"), TypeError, "`A` must hold real numbers; got dtype datetime64"),
-        (np.eye(2) * 1j, TypeError, r"`A` must be real; got complex128. Stack real and imaginary parts"),
+        (np.eye(2) * 1j, TypeError, r"`A` must be real; got complex128. Stack the real and imaginary parts"),
         (sparse.csr_array(np.eye(2) * 1j), TypeError, "`A` must be real; got complex128"),
         (aslinearoperator(np.eye(2) * 1j), TypeError, "`A` must be real; got complex128"),
         (

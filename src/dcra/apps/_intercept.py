@@ -39,17 +39,28 @@ MAX_CANDIDATES = 1001
 
 
 class Data(NamedTuple):
-    """What is minimised: sum_i weight_i loss(x_i'w + intercept - y_i)."""
+    """What is minimised: sum_i weight_i loss(x_i'w + intercept - y_i) + linear'w, under constraints on w."""
 
     X: Any
     y: Host
     weight: Host | None
     loss: Loss
     domain: str
+    linear: Host | None = None
+    constraints: Any = ()
 
     def problem(self, intercept: float) -> Problem:
         """The binary problem that an intercept leaves."""
-        return Problem([self.term(self.loss, self.X, self.y - intercept)], domain=self.domain)
+        return Problem(
+            [self.term(self.loss, self.X, self.y - intercept)],
+            linear=self.linear,
+            domain=self.domain,
+            constraints=self.constraints,
+        )
+
+    def prior(self, w: Any) -> float:
+        """linear'w."""
+        return 0.0 if self.linear is None else float(self.linear @ np.asarray(w, np.float64))
 
     def term(self, loss: Loss, X: Any, b: Host) -> Term:
         return Term(loss, X, b, 1.0 if self.weight is None else self.weight)
@@ -121,7 +132,7 @@ def alternate(data: Data, deadline: Deadline, options: dict[str, Any]) -> Fitted
             if better == intercept:
                 result = _about_both(deadline.of(result), bound)
                 return Fitted(result, intercept, result.lower_bound, path)
-            path.append(data.value(u + better))
+            path.append(data.value(u + better) + data.prior(result.x))
             x0, intercept = result.x, better
             if interrupted or deadline.left <= 0:
                 break
@@ -185,7 +196,9 @@ def relaxed(data: Data, seconds: float, stopped: Interruption) -> tuple[float, f
     reach = float(np.max(np.abs(data.y - middle)) + np.max(abs(data.X).sum(axis=1))) or 1.0
     low = 0.0 if data.domain == "spin" else reach
     X = _with_column(data.X, reach + low)
-    compiled = compile_problem(Problem([data.term(loss, X, data.y - middle + low)], domain=data.domain))
+    linear = None if data.linear is None else np.append(data.linear, 0.0)
+    term = data.term(loss, X, data.y - middle + low)
+    compiled = compile_problem(Problem([term], linear=linear, domain=data.domain))
     stage = DualStage(compiled)
     end = time.perf_counter() + seconds
     while not stage.done and stage.rounds < MAX_RELAXED_ROUNDS and time.perf_counter() < end and not stopped:

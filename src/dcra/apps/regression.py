@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host
-from dcra.apps._intercept import Data, Deadline, fit_both, fit_weights
+from dcra.apps._intercept import LEAST_SECONDS, Data, Deadline, fit_both, fit_weights
 from dcra.apps._outliers import OutlierReport, report
+from dcra.apps._scale import Scaled, fit_scale
 from dcra.engines.base import Engine
 from dcra.losses import Huber, Loss, Quantile, as_loss
+from dcra.model.term import vector
 from dcra.search.checks import check_seconds
+from dcra.search.interrupts import on_interrupt
 
 try:
     from joblib import effective_n_jobs
@@ -57,15 +60,24 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Starts of each binary solve; 32 when neither this nor a time limit is given.
     random_state : int, RandomState instance or None
         An integer is the seed of the solver.
+    constraints : constraint, or sequence or mapping of them, optional
+        What the binary weights must satisfy, as in `dcra.minimize`; of w, not of `scale` times w.
+    linear : (n_features,) array, optional
+        Prior costs: linear'w is added to the objective.
+    scale : float or "fit"
+        The weights are `scale` times binary ones: {-s, s}, or {0, s}. With "fit" the scale is fitted as well,
+        in turns with the weights, from several first values; no bound is known then.
     n_jobs : int, optional
         Threads, in scikit-learn's sense: None is one unless a joblib context says otherwise, -1 all. Without
         a time limit the answer does not depend on it.
 
     Attributes
     ----------
-    coef_ : (n_features,) array
-    intercept_ : float
-    result_ : Result
+    coef_ : (n_features,) array, or (n_outputs, n_features) where y has several columns
+        `scale_` times the binary weights.
+    intercept_ : float, or (n_outputs,) array
+    scale_ : float, or (n_outputs,) array
+    result_ : Result, or list of them, one for each output
         Of the last binary solve. Its objective is that of the fitted model; "optimal" and the lower bound are
         meant for the fitted intercept, the seconds are those of the whole fit. After Ctrl-C the status is
         "interrupted", and the model is the best so far.
@@ -101,6 +113,9 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         starts: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        constraints: Any = None,
+        linear: Any = None,
+        scale: float | str = 1.0,
     ) -> None:
         self.loss = loss
         self.threshold = threshold
@@ -112,10 +127,14 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.starts = starts
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.constraints = constraints
+        self.linear = linear
+        self.scale = scale
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True  # binary weights cannot follow any other linear model
         return tags
 
@@ -125,33 +144,74 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (n_samples, n_features) array, data frame or scipy.sparse matrix
-        y : (n_samples,) array
+        y : (n_samples,) or (n_samples, n_outputs) array
+            Each output is fitted by itself; a time limit is shared.
         sample_weight : (n_samples,) array or number, optional
             Not negative; a weight k counts a row k times.
         """
         begun = time.perf_counter()
-        X, y = validate_data(self, X, y, accept_sparse="csc", y_numeric=True)
+        X, y = validate_data(self, X, y, accept_sparse="csc", y_numeric=True, multi_output=True)
         loss = self._loss()
         weight = _row_weights(sample_weight, X, loss)
-        data = Data(_as_float(X), np.asarray(y, np.float64), weight, loss, self.domain)
+        y = np.asarray(y, np.float64)
+        linear = None if self.linear is None else vector("linear", self.linear, X.shape[1], np.empty(0))
+        rules = () if self.constraints is None else self.constraints
+        data = Data(_as_float(X), y, weight, loss, self.domain, linear, rules)
         limit = check_seconds("time_limit", self.time_limit)
-        deadline = Deadline(begun, inf if limit is None else limit)
+        scale = self._checked_scale()
         options = {
             "method": self.method,
             "starts": self.starts,
             "seed": self._seed(),
             "n_jobs": effective_n_jobs(self.n_jobs),
         }
-        fitted = (fit_both if self.fit_intercept else fit_weights)(data, deadline, options)
-        self.coef_ = np.asarray(fitted.result.x, np.float64)
-        self.intercept_ = fitted.intercept
-        self.result_ = fitted.result
-        self.lower_bound_ = fitted.lower_bound
-        self.objective_path_ = fitted.path
+        columns = y.T if y.ndim == 2 else y[None]
+        each = []
+        with on_interrupt():
+            for i, column in enumerate(columns):
+                now = time.perf_counter() if i else begun
+                left = inf if limit is None else max(begun + limit - now, LEAST_SECONDS) / (len(columns) - i)
+                each.append(self._fitted(data._replace(y=column), Deadline(now, left), options, scale))
+        self._take(each, several=y.ndim == 2)
         return self
 
+    def _fitted(self, data: Data, deadline: Deadline, options: dict[str, Any], scale: float | None) -> Scaled:
+        """One output; `scale` None is fitted."""
+        fit = fit_both if self.fit_intercept else fit_weights
+        if scale is None:
+            return fit_scale(data, deadline, options, fit)
+        return Scaled(
+            fit(data._replace(X=data.X if scale == 1 else data.X * scale), deadline, options), scale
+        )
+
+    def _take(self, each: list[Scaled], several: bool) -> None:
+        """Set what is known after a fit, for one output or for several."""
+        parts: dict[str, list[Any]] = {
+            "coef_": [one.scale * np.asarray(one.fitted.result.x, np.float64) for one in each],
+            "intercept_": [one.fitted.intercept for one in each],
+            "scale_": [one.scale for one in each],
+            "result_": [one.fitted.result for one in each],
+            "lower_bound_": [one.fitted.lower_bound for one in each],
+            "objective_path_": [one.fitted.path for one in each],
+        }
+        for name, values in parts.items():
+            listed = name in ("result_", "objective_path_")
+            value: Any = values if listed else np.asarray(values)
+            setattr(self, name, value if several else values[0])
+
+    def _checked_scale(self) -> float | None:
+        """The scale; None where it is to be fitted."""
+        scale: Any = self.scale
+        if isinstance(scale, str) and scale == "fit":
+            return None
+        if isinstance(scale, bool) or not isinstance(scale, int | float | np.integer | np.floating):
+            raise TypeError(f"`scale` must be a number or 'fit'; got {scale!r}")
+        if not 0 < scale < inf:
+            raise ValueError(f"`scale` must be positive and finite; got {scale!r}")
+        return float(scale)
+
     def predict(self, X: Any) -> Host:
-        """X w + intercept, of shape (n_samples,)."""
+        """X w + intercept, of shape (n_samples,) or (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
         return self._predict(X)
@@ -170,13 +230,15 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         factor : float
         """
         check_is_fitted(self)
+        if self.coef_.ndim == 2:
+            raise ValueError("`outliers` needs a fit of one output; fit each column of y by itself")
         if not 0 < factor < inf:
             raise ValueError(f"`factor` must be positive and finite; got {factor!r}")
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), y_numeric=True, reset=False)
         return report(np.asarray(y, np.float64), self._predict(X), float(factor))
 
     def _predict(self, X: Any) -> Host:
-        return np.asarray(X @ self.coef_ + self.intercept_, np.float64)
+        return np.asarray(X @ self.coef_.T + self.intercept_, np.float64)
 
     def _loss(self) -> Loss:
         if self.loss == "huber":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from math import isqrt
+from math import isfinite, isqrt
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -108,7 +108,8 @@ def solve(
         else:
             progress = options.pop("progress")
             result = api.solve_since(begun, problem, api.SolveOptions(**options), progress)
-            click.echo(json.dumps(result.to_dict()) if as_json else summary(file, problem, result, kind))
+            numbers = result.to_dict() | as_stated(problem, result)
+            click.echo(json.dumps(numbers) if as_json else summary(file, problem, result, kind))
     with bad_input():
         save_output(output, result)
         save_proof(proof, result)
@@ -127,7 +128,29 @@ def summary(file: str, problem: Problem, result: Result, kind: str = "") -> str:
     rows = [_row("problem", f"{file}: {size}{read_as}")]
     if kind == "rudy":
         rows.append(_row("cut", f"{0.0 - result.fun:.10g}, at most {0.0 - result.lower_bound:.10g}"))
-    return "\n".join([*rows, str(result), _row("x", point_text(result, kind)), *pool_rows(result)])
+    if problem.maximises:
+        rows.append(_row("maximum", f"{0.0 - result.fun:.10g}, at most {0.0 - result.lower_bound:.10g}"))
+    x = point_text(result, kind) if not problem.variable_names else names_up(problem, result)
+    return "\n".join([*rows, str(result), _row("x", x), *pool_rows(result)])
+
+
+def names_up(problem: Problem, result: Result) -> str:
+    """The names of the variables that are 1, if they are not too many."""
+    up = [name for name, value in problem.by_name(result.x).items() if value > 0]
+    if len(up) > SHORT:
+        return f"{len(up)} variables are 1; get them by --output FILE or --json"
+    return f"1: {' '.join(up)}" if up else "all 0"
+
+
+def as_stated(problem: Problem, result: Result) -> dict[str, Any]:
+    """What JSON says in the words of the file: values by name, and the objective that it maximises."""
+    said: dict[str, Any] = {}
+    if problem.variable_names:
+        said["values"] = problem.by_name(result.x)
+    if problem.maximises:
+        bound = 0.0 - result.lower_bound
+        said |= {"maximum": 0.0 - result.fun, "upper_bound": bound if isfinite(bound) else None}
+    return said
 
 
 def pool_rows(result: Result) -> list[str]:

@@ -35,13 +35,17 @@ def main(model: str, archive: str, seconds: float, size: int) -> int:
         "cost": np.asarray(lp.col_cost_, float),
         "offset": np.asarray(float(lp.offset_)),
         "maximise": np.asarray("kMaximize" in str(lp.sense_)),
-        "quadratic": np.asarray(hessian.dim_ > 0),
+        "hessian_start": np.asarray(hessian.start_ if hessian.dim_ else [], np.int64),
+        "hessian_index": np.asarray(hessian.index_ if hessian.dim_ else [], np.int64),
+        "hessian_value": np.asarray(hessian.value_ if hessian.dim_ else [], float),
+        "triangular": np.asarray("kTriangular" in str(hessian.format_)),
         "integer": np.asarray([kind in ("kInteger", "kImplicitInteger") for kind in kinds], bool),
         "low": np.asarray(lp.col_lower_, float),
         "high": np.asarray(lp.col_upper_, float),
         "row_low": np.asarray(lp.row_lower_, float),
         "row_high": np.asarray(lp.row_upper_, float),
-        "names": np.frombuffer("\n".join(map(str, lp.col_names_)).encode("utf-8", "replace"), np.uint8),
+        "names": _bytes(lp.col_names_),
+        "row_names": _bytes(lp.row_names_),
         "by_columns": np.asarray("kColwise" in str(matrix.format_)),
         "value": np.asarray(matrix.value_, float),
         "index": np.asarray(matrix.index_, np.int64),
@@ -49,6 +53,13 @@ def main(model: str, archive: str, seconds: float, size: int) -> int:
     }
     np.savez(archive, **arrays)
     return 0
+
+
+def _bytes(names: Any) -> Any:
+    """Names as bytes, one a line."""
+    import numpy as np
+
+    return np.frombuffer("\n".join(map(str, names)).encode("utf-8", "replace"), np.uint8)
 
 
 def _limit(seconds: float, size: int) -> None:

@@ -1,6 +1,8 @@
 """MPS and LP files whose variables are all binary, by way of HiGHS (`pip install 'dcra[mps]'`).
 
-minimise c'x + constant subject to low <= G x <= high, x in {0,1}^n; c is negated where the file maximises.
+minimise x'Qx + c'x + constant subject to low <= G x <= high, x in {0,1}^n; the objective is negated where the
+file maximises, and `Problem.maximises` says so. Variables and rows keep their names.
+
 HiGHS works in a process of its own, with limits on its time and memory.
 """
 
@@ -22,6 +24,7 @@ from dcra.foreign import importing
 from dcra.io import archive, model_child
 from dcra.io.contents import data_of
 from dcra.messages import missing
+from dcra.model.constraints import StatedRows
 from dcra.model.problem import Problem
 
 SECONDS, SECONDS_PER_MB = 3.0, 1.0
@@ -42,21 +45,21 @@ SHOWN, SHOWN_LETTERS = 3, 40
 def read(path: Path, b: Path | None = None) -> Problem:
     if b is not None:
         raise ValueError("a model file holds its own right-hand side; no other file is needed")
-    with importing():
-        from scipy.optimize import LinearConstraint
-
     model = _model(path)
-    if model["quadratic"]:
-        raise ValueError("the objective is quadratic; only linear ones are read from model files")
     _require_binary(model)
     sign = -1.0 if model["maximise"] else 1.0
     G, low, high = _rows(model)
-    return Problem(
+    names = _names(model, "names", model["low"].size, "x")
+    Q = _quadratic(model)
+    problem = Problem(
         linear=sign * model["cost"],
+        quadratic=None if Q is None else sign * Q,
         constant=sign * float(model["offset"]),
         domain="binary",
-        constraints=LinearConstraint(G, low, high) if G.shape[0] else (),
+        constraints=StatedRows(G, low, high, _row_names(model, names)) if G.shape[0] else (),
     )
+    problem.variable_names, problem.maximises = tuple(names), bool(model["maximise"])
+    return problem
 
 
 def write(path: Path, problem: Problem) -> None:
@@ -126,13 +129,39 @@ def _refuse(model: Parts, wrong: Host, what: str) -> None:
     index = np.flatnonzero(wrong)
     if index.size == 0:
         return
-    known = model["names"].tobytes().decode("utf-8", "replace").split("\n")
-    known = [name[:SHOWN_LETTERS] for name in known] if len(known) == wrong.size else [""] * wrong.size
-    names = [known[j] or f"number {j}" for j in index[:SHOWN]]
+    known = _names(model, "names", wrong.size, "number ")
+    names = [known[j][:SHOWN_LETTERS] for j in index[:SHOWN]]
     more = f" and {index.size - SHOWN} others" if index.size > SHOWN else ""
     raise ValueError(
         f"all variables must be binary; {', '.join(names)}{more} {'is' if index.size == 1 else 'are'} {what}"
     )
+
+
+def _names(model: Parts, key: str, count: int, otherwise: str) -> list[str]:
+    """Names of the file; numbers for those it does not name."""
+    known = model[key].tobytes().decode("utf-8", "replace").split("\n")
+    known = known if len(known) == count else [""] * count
+    return [name or f"{otherwise}{j}" for j, name in enumerate(known)]
+
+
+def _row_names(model: Parts, names: list[str]) -> list[str]:
+    """Names of the rows, and of the bounds that `_rows` adds."""
+    tight = np.flatnonzero((model["low"] > 0) | (model["high"] < 1))
+    own = _names(model, "row_names", model["row_low"].size, "row ")
+    return own + [f"bounds of {names[j]}" for j in tight]
+
+
+def _quadratic(model: Parts) -> Any:
+    """Q of x'Qx, where the file has x'Hx/2 and H by its lower triangle or as a whole; None without one."""
+    with importing():
+        from scipy import sparse
+
+    value, n = model["hessian_value"], model["low"].size
+    if not np.any(value):
+        return None
+    H = sparse.csc_array((value, model["hessian_index"], model["hessian_start"]), shape=(n, n))
+    H.check_format(full_check=True)
+    return sparse.csc_array(H - 0.5 * sparse.diags_array(H.diagonal()) if model["triangular"] else 0.5 * H)
 
 
 def _rows(model: Parts) -> tuple[Any, Any, Any]:

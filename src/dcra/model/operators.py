@@ -501,7 +501,8 @@ def _real(x: Array) -> Array:
 def _refuse_complex(dtype: Any) -> None:
     if np.dtype(dtype).kind == "c" if isinstance(dtype, np.dtype | type) else True:
         raise TypeError(
-            f"`A` must be real; got {dtype}. Stack real and imaginary parts: [[Re, -Im], [Im, Re]]"
+            f"`A` must be real; got {dtype}. Stack the real and imaginary parts of its rows, [[Re], [Im]], "
+            f"and those of b: the unknowns are real"
         )
 
 

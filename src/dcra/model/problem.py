@@ -50,6 +50,10 @@ class Problem:
     """
 
     constraint_kind: ClassVar[str] = "linear"
+    variable_names: tuple[str, ...] = ()
+    """Names of the variables, where a file or a model has given them."""
+    maximises: bool = False
+    """Whether what was stated is the negative of this, to be maximised."""
     specialist: ClassVar[str] = ""
     """'module:object' of what "auto" asks first, a `dcra.search.specialists.Specialist`; none by default."""
 
@@ -145,6 +149,11 @@ class Problem:
         if self.quadratic is not None:
             total = total + self.quadratic.value(x)
         return total
+
+    def by_name(self, x: Array) -> dict[str, int]:
+        """The values of a point by the names of the variables; x0, x1, ... where they have none."""
+        names = self.variable_names or tuple(f"x{j}" for j in range(self.n))
+        return dict(zip(names, to_numpy(x).astype(int).tolist(), strict=True))
 
     def violation(self, x: Array) -> Any:
         """By how much the worst constraint is violated, 0 within the slack of its row.

@@ -12,7 +12,7 @@ WORD = 8
 """Bytes that are compared at a time."""
 
 
-def pack(signs: Host) -> Host:
+def pack(signs: Host, name: str = "signs") -> Host:
     """Signs (n, r) in {-1,1} as bytes (n, ceil(r/8)): a set bit is +1, the bits of a last byte may be unused.
 
     Examples
@@ -23,10 +23,10 @@ def pack(signs: Host) -> Host:
     """
     signs = np.asarray(signs)
     if signs.ndim != 2:
-        raise ValueError(f"`signs` must have shape (n, r); got {signs.shape}")
+        raise ValueError(f"`{name}` must have shape (n, r); got {signs.shape}")
     up = signs == 1
     if not np.all(up | (signs == -1)):
-        raise ValueError("`signs` must hold only -1 and 1")
+        raise ValueError(f"`{name}` must hold only -1 and 1")
     return np.packbits(up, axis=1)
 
 
@@ -43,7 +43,7 @@ def unpack(packed: Host, n_bits: int) -> Host:
 
 
 def hamming_distances(queries: Host, database: Host) -> Host:
-    """How many bits differ between packed codes (q, bytes) and (n, bytes): (q, n) of uint8, or uint16."""
+    """How many bits differ between codes, signs (q, r) and (n, r) or packed: (q, n) of uint8, or uint16."""
     queries, database = check_both(queries, database)
     left, right = words(queries), words(database)
     total = np.zeros((len(left), len(right)), np.uint8 if 8 * queries.shape[1] < 256 else np.uint16)
@@ -64,9 +64,15 @@ def check_packed(name: str, codes: Any) -> Host:
     return packed
 
 
+def as_packed(name: str, codes: Any) -> Host:
+    """Codes in packed form, be they packed already, uint8 (n, bytes), or signs (n, r)."""
+    array: Host = np.asarray(codes)
+    return check_packed(name, array) if array.dtype == np.uint8 else pack(array, name)
+
+
 def check_both(queries: Any, database: Any) -> tuple[Host, Host]:
     """Packed codes that can be compared, or an error."""
-    left, right = check_packed("queries", queries), check_packed("database", database)
+    left, right = as_packed("queries", queries), as_packed("database", database)
     if left.shape[1] != right.shape[1]:
         raise ValueError(
             f"`queries` and `database` must have codes of one length; "

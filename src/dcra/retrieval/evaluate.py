@@ -10,7 +10,7 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.retrieval import metrics
-from dcra.retrieval.codes import hamming_distances, pack
+from dcra.retrieval.codes import check_both, hamming_distances
 from dcra.retrieval.search import CHUNK, ranking
 
 COUNTS = (1, 10, 100, 500, 1000, 2000, 5000)
@@ -65,7 +65,8 @@ def evaluate(
 
     Parameters
     ----------
-    queries, database : (q, r) and (n, r) arrays of signs
+    queries, database : (q, r) and (n, r) arrays of signs, or (q, bytes) and (n, bytes) arrays of uint8
+        Signs, or what `pack` makes of them.
     query_labels, database_labels : (q,) and (n,) arrays of classes, or (q, c) and (n, c) arrays of 0 and 1
         Samples are relevant to each other when they share a label.
     counts : sequence of int
@@ -75,7 +76,7 @@ def evaluate(
     ndcg_at : int
     """
     gains = _gains(query_labels, database_labels, len(queries), len(database))
-    Q, D = pack(queries), pack(database)
+    Q, D = check_both(queries, database)
     depths = np.array([count for count in counts if count <= len(database)], int)
     parts = []
     for lo in range(0, len(Q), CHUNK):
@@ -127,7 +128,7 @@ def mean_average_precision(
     if ties not in ("order", "expected"):
         raise ValueError(f"`ties` must be 'order' or 'expected'; got {ties!r}")
     gains = _gains(query_labels, database_labels, len(queries), len(database))
-    Q, D = pack(queries), pack(database)
+    Q, D = check_both(queries, database)
     return float(np.mean(np.concatenate(list(_precisions(Q, D, gains, ties)))))
 
 

@@ -21,8 +21,8 @@ def search(queries: Host, database: Host, k: int, *, backend: str = "auto") -> t
 
     Parameters
     ----------
-    queries, database : (q, bytes) and (n, bytes) arrays of uint8
-        From `pack`.
+    queries, database : (q, r) and (n, r) arrays of signs, or (q, bytes) and (n, bytes) arrays of uint8
+        Signs, or what `pack` makes of them.
     k : int
     backend : {"auto", "faiss", "numpy"}
         faiss's `IndexBinaryFlat` where it is installed; both give the same answer.

@@ -130,3 +130,37 @@ def test_docstring_examples(module):
     name = f"dcra.retrieval.{module.__name__.rpartition('.')[2]}"
     tried = doctest.testmod(importlib.import_module(name), extraglobs={"np": np})
     assert tried.failed == 0
+
+
+def test_signs_and_packed_codes_are_taken_alike():
+    rng = np.random.default_rng(0)
+    queries, database = rng.choice([-1, 1], (5, 20)), rng.choice([-1, 1], (30, 20))
+    labels = rng.integers(0, 3, 5), rng.integers(0, 3, 30)
+    packed = retrieval.pack(queries), retrieval.pack(database)
+    plain = retrieval.evaluate(queries, database, *labels)
+    assert retrieval.evaluate(*packed, *labels).map == plain.map
+    assert retrieval.evaluate(queries, packed[1], *labels).map == plain.map
+    both = [retrieval.search(*codes, 4) for codes in ((queries, database), packed)]
+    assert np.array_equal(both[0][1], both[1][1])
+    assert np.array_equal(
+        retrieval.hamming_distances(queries, database), (queries[:, None] != database).sum(axis=-1)
+    )
+    assert retrieval.mean_average_precision(*packed, *labels) == plain.map
+
+
+def test_errors_name_the_argument():
+    signs = np.ones((3, 8))
+    with pytest.raises(ValueError, match="`queries` must hold only -1 and 1"):
+        retrieval.search(2 * signs, signs, 1)
+    with pytest.raises(ValueError, match="`database` must hold only -1 and 1"):
+        retrieval.evaluate(signs, 2 * signs, [0, 0, 0], [0, 0, 0])
+    with pytest.raises(ValueError, match=r"`database` must have shape \(n, r\); got \(8,\)"):
+        retrieval.hamming_distances(signs, signs[0])
+
+
+def test_continuous_targets_are_refused():
+    from dcra.apps import SupervisedHashing
+
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="`y` must hold classes; got continuous values"):
+        SupervisedHashing(n_bits=4).fit(rng.standard_normal((30, 3)), rng.standard_normal(30))

@@ -17,6 +17,7 @@ from dcra.apps.compressed_sensing.errors import choose_lam, choose_loss, gross_e
 from dcra.apps.compressed_sensing.lockstep import pass_messages_together
 from dcra.apps.compressed_sensing.messages import MessagePassing
 from dcra.apps.compressed_sensing.result import Recoveries, Recovery
+from dcra.apps.compressed_sensing.trimming import near, plausible
 from dcra.apps.compressed_sensing.validation import Asked, check
 from dcra.losses import L1, Loss
 from dcra.model.problem import Problem
@@ -39,6 +40,9 @@ WRONG = 0.01
 
 LEAST_SECONDS = 1e-3
 """Of a solve that comes when the time is over."""
+
+TRIMS = 4
+"""Rounds of leaving out outliers."""
 
 FITS = 2
 """Rounds of choosing the loss from residuals and searching with it."""
@@ -136,7 +140,7 @@ class RecoveryCall:
         elif left < len(self.asked.rows) and self.over():
             attempt.give_up()
         else:
-            attempt.search()
+            attempt.search_without_outliers()
         return replace(attempt.report(), seconds=time.perf_counter() - entered)
 
 
@@ -176,6 +180,35 @@ class Attempt:
         if learned is not None and not self.matches(found):
             self._fit(found if gross_errors(self.residual(found), self.residual(learned)) else learned)
 
+    def search_without_outliers(self) -> None:
+        """Search without measurements that no signal explains; then with all, and a robust loss."""
+        kept = plausible(self.y, self.operator) if self.asked.noise != 0 else np.ones(self.y.size, bool)
+        if kept.all():
+            self.search()
+            return
+        for _ in range(TRIMS):
+            x, matched = self._search_among(kept)
+            before, u = kept, self.residual(x)
+            kept = near(np.where(np.abs(u) <= self.tolerance, 0.0, u), before)
+            if matched or self._over or np.array_equal(kept, before):
+                break
+        self.x = x
+        if matched:
+            self._choose(x)
+        else:
+            self._fit(x)
+
+    def _search_among(self, kept: Host) -> tuple[Host, bool]:
+        """What is found from some measurements, and whether it matches all of these."""
+        asked = self.asked._replace(A=self.asked.A[kept], rows=self.y[None, kept])
+        part = Attempt(replace(self.session, asked=asked), self.y[kept], self.end)
+        part.search()
+        assert part.x is not None
+        self.starts += part.starts
+        self.stages += part.stages
+        self.result = part.result
+        return part.x, part.matches(part.x)
+
     def give_up(self) -> None:
         """Signs of A'(y - Ae/2), where the time is over before a search could begin."""
         middle = self.y - 0.5 * np.asarray(to_numpy(self.operator.row_sums))
@@ -197,8 +230,9 @@ class Attempt:
         if matched and not self.asked.noise:  # whatever was tried on the way
             self.loss, self.lam = self.asked.loss or L1(), self.asked.lam or 0.0
         objective = float(self._objective().objective(self.x))
+        single = getattr(self.operator.A, "dtype", None) == np.float32
         return Recovery(
-            x=self.x,
+            x=self.x.astype(np.float32) if single else self.x,
             residual=self.residual(self.x),
             rows_matched=self._rows_matched(self.x),
             objective=objective,

@@ -38,11 +38,17 @@ class Reporter:
 
 
 def status_line(answer: MaxSatResult) -> str:
-    """`s OPTIMUM FOUND`, `s SATISFIABLE` or `s UNKNOWN`; a search cannot say UNSATISFIABLE unless proven."""
+    """`s OPTIMUM FOUND`, `s SATISFIABLE` or `s UNKNOWN`; a search cannot say UNSATISFIABLE unless proven.
+
+    SATISFIABLE is said of hard clauses. Without any, as in .cnf files, a formula with a false clause is not
+    called so.
+    """
     if answer.optimal:
         return "s OPTIMUM FOUND"
-    if answer.feasible:
+    if answer.feasible and (answer.result.n_constraints or answer.cost == 0):
         return "s SATISFIABLE"
+    if answer.feasible:
+        return "s UNKNOWN"
     return "s UNSATISFIABLE" if answer.result.status == "infeasible" else "s UNKNOWN"
 
 
