@@ -3,6 +3,7 @@
 minimise |y - H s|^2 (or an l1 or Huber loss of the parts) over symbols s of a constellation.
 """
 
+from dcra.apps.mimo.alphabets import Alphabet, alphabet
 from dcra.apps.mimo.channels import (
     Frames,
     correlated_channel,
@@ -21,10 +22,12 @@ from dcra.apps.mimo.robust import as_problem
 __all__ = [
     "CONSTELLATIONS",
     "RIVALS",
+    "Alphabet",
     "Constellation",
     "Detection",
     "Frames",
     "Received",
+    "alphabet",
     "as_problem",
     "correlated_channel",
     "detect",

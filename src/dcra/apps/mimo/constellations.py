@@ -7,7 +7,7 @@ and its Gray code gives the bits that are sent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -27,6 +27,12 @@ class Constellation:
     name: str
     q: int
     parts: int
+    labels: str = "gray"
+
+    @cached_property
+    def table(self) -> Host:
+        """Bits (q, digits) of the levels, ascending."""
+        return gray_table(self.q) if self.labels == "gray" else nr_table(self.q)
 
     @cached_property
     def scale(self) -> float:
@@ -65,15 +71,22 @@ class Constellation:
         return np.asarray(np.clip(2 * np.floor(0.5 * (values + top) + 0.5) - top, -top, top))
 
     def bits(self, levels: Host) -> Host:
-        """Gray bits (..., n, bits per symbol) from levels (..., parts n), those of the real part first."""
-        return self._by_symbol(gray_table(self.q)[self.index(levels)])
+        """Bits (..., n, bits per symbol) from levels (..., parts n); Gray: those of the real part first."""
+        return self._by_symbol(self.table[self.index(levels)])
 
     def from_bits(self, bits: Host) -> Host:
-        """Levels (..., parts n) from Gray bits (..., n, bits per symbol)."""
-        bits = np.asarray(bits)
+        """Levels (..., parts n) from bits (..., n, bits per symbol)."""
+        bits = np.asarray(bits)[..., np.argsort(self._order)]
         split = np.concatenate(np.split(bits, self.parts, axis=-1), axis=-2)  # (..., parts n, digits)
-        code = split @ (1 << np.arange(self.digits)[::-1])
-        return np.asarray(2.0 * ungray_table(self.q)[code] - (self.q - 1))
+        weights = 1 << np.arange(self.digits)[::-1]
+        where = np.argsort(self.table @ weights)
+        return np.asarray(2.0 * where[split @ weights] - (self.q - 1))
+
+    @property
+    def _order(self) -> Host:
+        """Where each bit comes from: 3GPP's are those of real and imaginary part in turn."""
+        every = np.arange(self.bits_per_symbol)
+        return every if self.labels == "gray" else every.reshape(self.parts, -1).T.ravel()
 
     def index(self, levels: Host) -> Host:
         """0..q-1 from levels."""
@@ -96,15 +109,15 @@ class Constellation:
         return 2.0 ** np.arange(self.digits)[::-1]
 
     def llrs(self, probabilities: Host) -> Host:
-        """log P(bit = 0) - log P(bit = 1) of the Gray bits, from probabilities (..., parts n, q)."""
-        one = gray_table(self.q).astype(bool)  # (q, digits)
+        """log P(bit = 0) - log P(bit = 1) of the bits, from probabilities (..., parts n, q)."""
+        one = self.table.astype(bool)  # (q, digits)
         tiny = np.finfo(np.float64).tiny
         up, down = probabilities @ one, probabilities @ ~one
         return self._by_symbol(np.log(np.maximum(down, tiny)) - np.log(np.maximum(up, tiny)))
 
     def _by_symbol(self, x: Host) -> Host:
         """(..., parts n, digits) -> (..., n, parts digits)."""
-        return np.concatenate(np.split(x, self.parts, axis=-2), axis=-1)
+        return np.concatenate(np.split(x, self.parts, axis=-2), axis=-1)[..., self._order]
 
 
 CONSTELLATIONS = {
@@ -112,17 +125,23 @@ CONSTELLATIONS = {
     "qpsk": Constellation("qpsk", 2, 2),
     "16qam": Constellation("16qam", 4, 2),
     "64qam": Constellation("64qam", 8, 2),
+    "256qam": Constellation("256qam", 16, 2),
 }
 
+LABELS = ("gray", "3gpp")
 
-def constellation_of(name: str | Constellation) -> Constellation:
-    """By name."""
+
+def constellation_of(name: str | Constellation, labels: str | None = None) -> Constellation:
+    """By name, in any case and with or without a hyphen; `labels` says which bits its points have."""
+    if labels is not None and labels not in LABELS:
+        raise ValueError(suggest("labels", labels, LABELS))
     if isinstance(name, Constellation):
-        return name
-    key = {"4qam": "qpsk"}.get(name, name) if isinstance(name, str) else name
+        return name if labels is None else replace(name, labels=labels)
+    key = name.lower().replace("-", "").replace(" ", "") if isinstance(name, str) else name
+    key = {"4qam": "qpsk", "4psk": "qpsk", "2psk": "bpsk"}.get(key, key)
     if key not in CONSTELLATIONS:
-        raise ValueError(suggest("constellation", name, CONSTELLATIONS))
-    return CONSTELLATIONS[key]
+        raise ValueError(suggest("constellation", name, [*CONSTELLATIONS, "8psk"]))
+    return replace(CONSTELLATIONS[key], labels=labels or "gray")
 
 
 def gray_table(q: int) -> Host:
@@ -131,9 +150,11 @@ def gray_table(q: int) -> Host:
     return ((l ^ l >> 1)[:, None] >> np.arange(q.bit_length() - 1)[::-1]) & 1
 
 
-def ungray_table(q: int) -> Host:
-    """The level of each Gray code."""
-    l = np.arange(q)
-    table = np.empty(q, np.int64)
-    table[l ^ l >> 1] = l
-    return table
+def nr_table(q: int) -> Host:
+    """Bits (q, digits) of the levels as in 3GPP TS 38.211: (1 - 2 b0) [4 - (1 - 2 b1) [2 - (1 - 2 b2)]]."""
+    digits = q.bit_length() - 1
+    bits = (np.arange(q)[:, None] >> np.arange(digits)[::-1]) & 1
+    level = 1.0 - 2 * bits[:, -1]
+    for k in range(digits - 2, -1, -1):
+        level = (1 - 2 * bits[:, k]) * (2.0 ** (digits - 1 - k) - level)
+    return bits[np.argsort(level)]

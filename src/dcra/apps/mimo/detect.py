@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcra.apps.mimo.constellations import Constellation
-from dcra.apps.mimo.model import Received, received
+from dcra.apps.mimo.alphabets import Alphabet, choose, phases
+from dcra.apps.mimo.constellations import Constellation, constellation_of
+from dcra.apps.mimo.model import Received, prepared, received
 from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.robust import down_weighted, fit_robustly, residuals
 from dcra.apps.mimo.search import (
@@ -25,7 +26,7 @@ from dcra.apps.mimo.search import (
 )
 from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.result import Status
-from dcra.search.checks import check_count, check_seed
+from dcra.search.checks import check_jobs, check_seconds, check_seed
 from dcra.search.interrupts import on_interrupt
 from dcra.search.threads import default_jobs, one_blas_thread
 
@@ -87,27 +88,30 @@ class Detection:
 def detect(
     H: Any,
     y: Any,
-    noise: float | None = None,
-    constellation: str | Constellation = "qpsk",
+    noise: Any = None,
+    constellation: str | Constellation | Alphabet = "qpsk",
     loss: str | Loss = "squared",
     *,
     soft: bool = False,
     seed: int | None = None,
     n_jobs: int | None = None,
+    labels: str | None = None,
+    time_limit: float | None = None,
 ) -> Detection:
     """Symbols s with a small loss of Hs - y.
 
     Parameters
     ----------
-    H : (n_receive, n_send) complex array
+    H : (n_receive, n_send) or (k, n_receive, n_send) complex array
+        One channel for all frames, or one for each of k frames or subcarriers.
     y : (n_receive,) or (n_receive, k) complex array
         One frame, or one per column.
-    noise : float, optional
-        The variance E|n_i|^2. Without it the answer is the frame of least loss that was found. With it,
-        frames too large to be proven are decided beside the likeliest bits, which makes fewer errors. Soft
-        answers without it rest on a guess.
-    constellation : {"bpsk", "qpsk", "16qam", "64qam"}
-        Of unit mean energy.
+    noise : float or (n_receive,) array, optional
+        The variance E|n_i|^2; one for each antenna, by whose root its row is divided first. Without it the
+        answer is the frame of least loss that was found. With it, frames too large to be proven are decided
+        beside the likeliest bits, which makes fewer errors. Soft answers without it rest on a guess.
+    constellation : {"bpsk", "qpsk", "8psk", "16qam", "64qam", "256qam"} or Alphabet
+        Of unit mean energy, by name in any case; or points of your own, by `mimo.alphabet`.
     loss : {"squared", "l1", "huber"} or Loss
         Of the real and imaginary parts: squares for normal noise (maximum likelihood), the others for
         impulsive noise. The threshold of "huber" comes from the residuals of an l1 fit.
@@ -116,6 +120,11 @@ def detect(
         fewest wrong bits, where otherwise it is the most likely frame.
     seed, n_jobs
         As in `dcra.solve`. The answer does not depend on `n_jobs`.
+    labels : {"gray", "3gpp"}, optional
+        Which bits the points of a grid have: Gray bits, those of the real part first (the default), or those
+        of 3GPP TS 38.211.
+    time_limit : float, optional
+        Seconds; frames that are left then have the best that is known of them, with status "time_limit".
 
     Returns
     -------
@@ -132,13 +141,91 @@ def detect(
     ((8, 20), (8, 20, 4), True)
     """
     begun = time.perf_counter()
-    model, single = received(H, y, constellation, noise)
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
-    threads = Threads(check_count("n_jobs", n_jobs) or default_jobs())
+    limit = check_seconds("time_limit", time_limit)
+    threads = Threads(check_jobs("n_jobs", n_jobs) or default_jobs(), limit, begun)
+    request = Request(constellation_or_alphabet(constellation, labels), loss, soft, chosen, threads)
+    H, y, noise, short = prepared(H, y, noise)
     with one_blas_thread(), on_interrupt(threads.interrupt):
-        found = _decide(model, loss, soft, chosen, threads)
-    status = Status.INTERRUPTED if threads.interrupted else _ending(found.sure)
-    return _pack(model, found, status, single, time.perf_counter() - begun, chosen)
+        if H.ndim == 3:
+            parts = [_detect(one, y[:, f], noise, request, begun) for f, one in enumerate(H)]
+            found = together(parts)
+        else:
+            found = _detect(H, y, noise, request, begun)
+    return replace(found, seconds=time.perf_counter() - begun, symbols=short(found.symbols))
+
+
+class Request(NamedTuple):
+    """What is asked of each channel."""
+
+    kind: Constellation | Alphabet
+    loss: str | Loss
+    soft: bool
+    seed: int
+    threads: Threads
+
+
+def _detect(H: Host, y: Host, noise: Any, request: Request, begun: float) -> Detection:
+    """The frames y (n_receive,) or (n_receive, k) of one channel."""
+    kind, threads = request.kind, request.threads
+    if isinstance(kind, Alphabet):
+        return _choose(H, y, request, begun)
+    model, single = received(H, y, kind, noise)
+    found = _decide(model, request.loss, request.soft, request.seed, threads)
+    status = threads.why or _ending(found.sure)
+    return _pack(model, found, status, single, time.perf_counter() - begun, request.seed)
+
+
+def _choose(H: Host, y: Host, request: Request, begun: float) -> Detection:
+    """Frames of points that are no grid."""
+    kind, threads = request.kind, request.threads
+    assert isinstance(kind, Alphabet)
+    if request.soft:
+        raise ValueError("`soft=True` needs a constellation that is a grid, such as 16qam")
+    loss = as_loss(request.loss)
+    options = {"seed": request.seed, "n_jobs": threads.n_jobs}
+    single = y.ndim == 1
+    found = choose(H, np.atleast_2d(y.T), kind, loss, options, threads.stop)
+
+    def turned(x: Host) -> Host:
+        return x[0] if single else np.moveaxis(x, 0, 1)
+
+    spins = np.where(np.arange(kind.q) == found.index[..., None], 1.0, -1.0).reshape(len(found.index), -1)
+    return Detection(
+        symbols=turned(kind.points[found.index]),
+        bits=turned(kind.table[found.index]),
+        spins=turned(spins),
+        fun=float(found.fun[0]) if single else found.fun,
+        llrs=None,
+        proven=bool(found.sure[0]) if single else found.sure,
+        status=threads.why or found.status,
+        seconds=time.perf_counter() - begun,
+        seed=request.seed,
+        method=found.method,
+    )
+
+
+def together(parts: list[Detection]) -> Detection:
+    """Frames of several channels, one each, as one answer."""
+
+    def joined(name: str) -> Host:
+        return np.stack([getattr(part, name) for part in parts], axis=1)
+
+    endings = [part.status for part in parts]
+    ended = next(
+        (s for s in (Status.INTERRUPTED, Status.TIME_LIMIT, Status.CONVERGED) if s in endings), endings[0]
+    )
+    return replace(
+        parts[0],
+        symbols=joined("symbols"),
+        bits=joined("bits"),
+        spins=joined("spins"),
+        fun=np.array([part.fun for part in parts]),
+        llrs=None if parts[0].llrs is None else joined("llrs"),
+        proven=np.array([part.proven for part in parts]),
+        status=ended,
+        method=", ".join(dict.fromkeys(stage for part in parts for stage in part.method.split(", "))),
+    )
 
 
 class Decided(NamedTuple):
@@ -189,6 +276,17 @@ def _posterior(
     frames = zip(down_weighted(model, levels), levels, strict=True)
     each = [sampled(one, start[None], effort, seed, threads) for one, start in frames]
     return Posterior(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
+
+
+def constellation_or_alphabet(kind: Any, labels: str | None) -> Constellation | Alphabet:
+    """A grid or points, by name or as they are."""
+    if isinstance(kind, str) and kind.lower().replace("-", "").replace(" ", "") == "8psk":
+        kind = phases(8)
+    if isinstance(kind, Alphabet):
+        if labels is not None:
+            raise ValueError("`labels` goes with grids; points have the bits that `mimo.alphabet` gives them")
+        return kind
+    return constellation_of(kind, labels)
 
 
 def _ending(sure: Host) -> Status:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -95,6 +96,31 @@ def gram(H: Host, kind: Constellation) -> Host:
     if kind.parts == 1:
         return np.ascontiguousarray(C.real)
     return np.block([[C.real, -C.imag], [C.imag, C.real]])
+
+
+def prepared(H: Any, y: Any, noise: Any) -> tuple[Host, Host, Any, Callable[[Host], Host]]:
+    """H and y checked for what concerns several channels and antennas of their own noise.
+
+    Rows are divided by the root of their variance, if there is one for each, which is 1 then. Last comes what
+    brings symbols back to single precision, if H and y had that.
+    """
+    single = all(np.asarray(x).dtype in (np.complex64, np.float32) for x in (H, y))
+    H, y = _complex("H", H), _complex("y", y)
+    if H.ndim == 3 and (y.ndim != 2 or y.shape != (H.shape[1], H.shape[0])):
+        raise ValueError(
+            f"`y` must have shape {(H.shape[1], H.shape[0])}, a column for each channel of `H` of shape "
+            f"{H.shape}; got {y.shape}"
+        )
+    if np.ndim(noise) == 1:
+        variance = np.asarray(noise)
+        if variance.dtype.kind not in "fiu" or variance.shape != (H.shape[-2],):
+            raise ValueError(f"`noise` must be a number or have shape ({H.shape[-2]},); got {variance.shape}")
+        if not np.all((variance > 0) & np.isfinite(variance)):
+            raise ValueError("`noise` must hold positive variances")
+        root = np.sqrt(variance.astype(float))
+        H, y = H / root[:, None], y / (root if y.ndim == 1 else root[:, None])
+        noise = 1.0
+    return H, y, noise, (lambda s: s.astype(np.complex64)) if single else (lambda s: s)
 
 
 def received(H: Any, y: Any, constellation: str | Constellation, noise: Any) -> tuple[Received, bool]:

@@ -13,11 +13,21 @@ GRAIN = 8 if library.available() else 64
 
 
 class Threads:
-    """Several threads that share work, until Ctrl-C: from then on, whatever they are given is left undone."""
+    """Several threads that share work, until Ctrl-C or a time limit: what is left then is left undone."""
 
-    def __init__(self, n_jobs: int = 1) -> None:
+    def __init__(self, n_jobs: int = 1, time_limit: float | None = None, begun: float | None = None) -> None:
         self.n_jobs = n_jobs
-        self.stop = Stop(None)
+        self.stop = Stop(time_limit, begun)
+
+    @property
+    def why(self) -> Status | None:
+        """Why work was left undone, if any was."""
+        return self.stop.why
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left; None where they are not counted."""
+        return max(self.stop.left, 1e-3) if self.stop.timed else None
 
     @property
     def interrupted(self) -> bool:

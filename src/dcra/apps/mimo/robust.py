@@ -77,7 +77,7 @@ def _fit(model: Received, loss: Loss, seed: int, threads: Threads) -> Fit:
     from dcra import api
 
     A, Y = model.spin_channel, model.real_y
-    options: dict[str, Any] = {"seed": seed, "n_jobs": threads.n_jobs}
+    options: dict[str, Any] = {"seed": seed, "n_jobs": threads.n_jobs, "time_limit": threads.left}
     n = A.shape[1]
     few_points = n <= EXACT_SPINS and len(Y) * 2**n * len(A) <= EXACT_WORK
     method = "enumerate" if few_points else "auto"
@@ -90,7 +90,8 @@ def _fit(model: Received, loss: Loss, seed: int, threads: Threads) -> Fit:
         status = Status.CONVERGED
         options |= {"method": method} if few_points else {"starts": 8}
         for i, y in enumerate(Y):
-            if status is not Status.INTERRUPTED:
+            if status is not Status.INTERRUPTED and not threads.stop():
+                options["time_limit"] = threads.left
                 one = api.minimize(A, y, loss, **options)
                 spins[i], status, sure[i] = one.x, one.status, one.status is Status.OPTIMAL
     if status is Status.INTERRUPTED:

@@ -1,0 +1,140 @@
+"""Constellations that are no grid: 8-PSK, and points of the user's own. Each symbol is one of the points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcra.losses import Loss, SquaredL2
+from dcra.messages import shown
+from dcra.model.logic import one_of
+from dcra.model.problem import Problem
+from dcra.model.term import Term
+from dcra.result import Status
+
+Host = NDArray[Any]
+
+ALL = 1 << 16
+"""Most frames that are tried one by one."""
+
+STARTS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Alphabet:
+    """Points (q,) of the complex plane, and the bits (q, digits) that each stands for."""
+
+    name: str
+    points: Host
+    table: Host
+
+    @property
+    def q(self) -> int:
+        return int(self.points.size)
+
+    @property
+    def bits_per_symbol(self) -> int:
+        return int(self.table.shape[1])
+
+    def from_bits(self, bits: Host) -> Host:
+        """Which point (..., n) each group of bits (..., n, digits) stands for."""
+        weights = 1 << np.arange(self.bits_per_symbol)[::-1]
+        where = np.full(1 << self.bits_per_symbol, -1)
+        where[self.table @ weights] = np.arange(self.q)
+        return np.asarray(where[np.asarray(bits) @ weights])
+
+
+def alphabet(points: Any, bits: Any = None, name: str = "own") -> Alphabet:
+    """A constellation of your own.
+
+    Parameters
+    ----------
+    points : (q,) complex array
+        Its points, all different; their mean energy is yours to choose.
+    bits : (q, d) array of 0 and 1, optional
+        What each point stands for; by default its index in binary digits, most significant first.
+    """
+    array = np.asarray(points)
+    if array.ndim != 1 or array.size < 2 or array.dtype.kind not in "fiuc":
+        raise TypeError(f"`points` must be a vector of at least two complex numbers; got {shown(points)}")
+    array = array.astype(np.complex128)
+    if not np.all(np.isfinite(array)) or np.unique(array).size < array.size:
+        raise ValueError("`points` must be finite and all different")
+    digits = max(1, int(array.size - 1).bit_length())
+    table = (np.arange(array.size)[:, None] >> np.arange(digits)[::-1]) & 1
+    if bits is not None:
+        table = np.asarray(bits)
+        if table.ndim != 2 or len(table) != array.size or not np.all((table == 0) | (table == 1)):
+            raise ValueError(f"`bits` must hold a row of 0 and 1 for each of {array.size} points")
+        if len(np.unique(table, axis=0)) < array.size:
+            raise ValueError("`bits` must be different for all points")
+    return Alphabet(name, array, table.astype(np.int64))
+
+
+def phases(q: int) -> Alphabet:
+    """q points on the unit circle, Gray bits along it; the first at angle pi / q."""
+    k = np.arange(q)
+    table = ((k ^ k >> 1)[:, None] >> np.arange(q.bit_length() - 1)[::-1]) & 1
+    return Alphabet(f"{q}psk", np.exp(1j * np.pi * (2 * k + 1) / q), table)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Which point (k, n_send) each symbol is, the losses (k,), what is proven, what was run, how it ended."""
+
+    index: Host
+    fun: Host
+    sure: Host
+    method: str
+    status: Status
+
+
+def choose(H: Host, Y: Host, kind: Alphabet, loss: Loss, options: dict[str, Any], over: Any) -> Chosen:
+    """The points of each frame of Y (k, n_receive) with a small loss of Hs - y.
+
+    Few frames of points are all tried; more are a choice for each symbol, searched as a problem.
+    `over` says when to take the nearest points of the matched filter instead.
+    """
+    few = kind.q ** H.shape[1] <= ALL
+    every = np.array(list(product(range(kind.q), repeat=H.shape[1]))) if few else np.empty((0, 0), int)
+    index, sure = np.empty((len(Y), H.shape[1]), int), np.zeros(len(Y), bool)
+    for f, y in enumerate(Y):
+        if over():
+            index[f] = _matched(H, y, kind)
+        elif few:
+            values = loss.value(_parts(kind.points[every] @ H.T - y))
+            index[f], sure[f] = every[int(np.argmin(values))], True
+        else:
+            index[f] = _searched(H, y, kind, loss, options)
+    fun = np.asarray(loss.value(_parts(kind.points[index] @ H.T - Y)))
+    ending = Status.OPTIMAL if sure.all() else Status.CONVERGED
+    return Chosen(index, fun, sure, "enumerate" if few else "auto", ending)
+
+
+def _parts(e: Host) -> Host:
+    return np.concatenate([e.real, e.imag], axis=-1)
+
+
+def _matched(H: Host, y: Host, kind: Alphabet) -> Host:
+    rough = (H.conj().T @ y) / np.maximum(np.sum(np.abs(H) ** 2, axis=0), np.finfo(float).tiny)
+    return np.asarray(np.argmin(np.abs(rough[:, None] - kind.points), axis=1))
+
+
+def _searched(H: Host, y: Host, kind: Alphabet, loss: Loss, options: dict[str, Any]) -> Host:
+    from dcra import api
+
+    n = H.shape[1]
+    columns = (H[:, :, None] * kind.points).reshape(len(H), n * kind.q)
+    A, b = np.vstack([columns.real, columns.imag]), _parts(y)
+    groups = one_of(np.arange(n * kind.q).reshape(n, kind.q))
+    if isinstance(loss, SquaredL2):
+        form = {"linear": -2 * A.T @ b, "quadratic": A.T @ A, "constant": float(b @ b)}
+        problem = Problem(**form, domain="binary", constraints=groups)
+    else:
+        problem = Problem([Term(loss, A, b)], domain="binary", constraints=groups)
+    x = np.asarray(api.solve(problem, starts=STARTS, **options).x).reshape(n, kind.q)
+    return np.where(x.any(axis=1), x.argmax(axis=1), _matched(H, y, kind))
