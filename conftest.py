@@ -18,6 +18,9 @@ from dcra._kernels import library
 
 SYBIL = Sybil(parsers=[PythonCodeBlockParser()], patterns=["*.md"])
 
+NEEDS = {"scale.md": ["distributed"]}
+"""Pages whose snippets need what the tests' extra does not bring."""
+
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:
     if file_path.suffix != ".md":
@@ -41,6 +44,8 @@ class Snippets(pytest.Item):
         self.document = document
 
     def runtest(self) -> None:
+        for module in NEEDS.get(self.path.name, ()):
+            pytest.importorskip(module, reason=f"the page needs {module}, which is not installed")
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
             try:

@@ -27,6 +27,7 @@ LAYERS = [
     {"auto"},
     {"constrained", "batch"},
     {"methods"},
+    {"machines"},
     {"progress"},
     {"api"},
     {"baselines", "datasets", "retrieval", "testing", "theory"},

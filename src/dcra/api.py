@@ -45,6 +45,7 @@ from dcra.search.kept import Kept
 from dcra.search.plans import Nothing, Plan
 from dcra.search.state import Limits, Search
 from dcra.search.threads import default_jobs, one_blas_thread
+from dcra.search.workers import WINDOW
 
 
 def minimize(
@@ -69,6 +70,8 @@ def minimize(
     gap: float | None = None,
     pool: int | Pool | None = None,
     fixed: Any = None,
+    executor: Any = None,
+    window: int | None = None,
 ) -> Result:
     """Minimise f(Ax - b) + c'x + x'Qx over x in {-1,1}^n or {0,1}^n.
 
@@ -115,7 +118,9 @@ def minimize(
         domain=domain,
         constraints=constraints,
     )
-    options = SolveOptions(method, time_limit, starts, target, seed, x0, callback, n_jobs, gap, pool, fixed)
+    options = SolveOptions(
+        method, time_limit, starts, target, seed, x0, callback, n_jobs, gap, pool, fixed, executor, window
+    )
     return solve_since(begun, problem, options, progress)
 
 
@@ -134,6 +139,8 @@ def solve(
     gap: float | None = None,
     pool: int | Pool | None = None,
     fixed: Any = None,
+    executor: Any = None,
+    window: int | None = None,
 ) -> Result:
     """Solve a `Problem`.
 
@@ -146,7 +153,7 @@ def solve(
         Seconds, from entry to return.
     starts : int, optional
         Initial points to take to local answers; 32 when neither this nor a time limit is given. The answer
-        then depends on the seed alone, whatever `n_jobs` is.
+        then depends on the seed and the window alone, whatever `n_jobs` and `executor` are.
     target : float, optional
         Stop at this value of the objective.
     seed : int, optional
@@ -159,7 +166,8 @@ def solve(
         second; its argument also has `x`, a copy of the point made on asking. Returning anything true, or
         raising StopIteration, stops the search. `fun` is inf while a method has no point yet.
     n_jobs : int, optional
-        Threads; all cores by default, and for -1.
+        Threads; all cores by default, and for -1. With an executor, jobs under way at a time: enough for all
+        workers by default.
     progress : bool
         Show a progress display on a terminal or in a notebook.
     gap : float, optional
@@ -170,8 +178,15 @@ def solve(
     fixed : {index: value} or (n,) array, optional
         Variables that have a value already; in an array, NaN means free. The bound and the pool are those of
         the points that agree with it.
+    executor : dask.distributed.Client or concurrent.futures.Executor, optional
+        Who takes starts to their ends, instead of threads: see docs/scale.md.
+    window : int, optional
+        Where starts are counted, how many may be under way at a time, 8 by default. The answer depends on
+        it, so that it is part of the result; as many workers have something to do.
     """
-    options = SolveOptions(method, time_limit, starts, target, seed, x0, callback, n_jobs, gap, pool, fixed)
+    options = SolveOptions(
+        method, time_limit, starts, target, seed, x0, callback, n_jobs, gap, pool, fixed, executor, window
+    )
     return solve_since(time.perf_counter(), problem, options, progress)
 
 
@@ -201,19 +216,27 @@ class SolveOptions:
     gap: float | None = None
     pool: int | Pool | None = None
     fixed: Any = None
+    executor: Any = None
+    window: int | None = None
 
-    def limits(self, like: Array) -> Limits:
+    def limits(self, problem: Problem) -> Limits:
         """The limits, checked; arrays on an accelerator are searched by one thread."""
-        jobs = check_jobs("n_jobs", self.n_jobs) or default_jobs()
-        return Limits(
+        jobs = check_jobs("n_jobs", self.n_jobs)
+        limits = Limits(
             time_limit=check_seconds("time_limit", self.time_limit),
             starts=check_count("starts", self.starts),
             target=check_target(self.target),
             callback=check_callable(self.callback),
-            n_jobs=1 if on_accelerator(like) else jobs,
+            n_jobs=1 if on_accelerator(problem.like) else jobs or default_jobs(),
             clock=time.perf_counter,
             gap=check_gap(self.gap),
+            window=check_count("window", self.window) or WINDOW,
         )
+        if self.executor is None:
+            return limits
+        from dcra.machines.hiring import with_executor
+
+        return with_executor(limits, self.executor, problem, jobs)
 
 
 def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Search, Plan]:
@@ -221,7 +244,7 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     label, engine = resolve(options.method)
     auto = engine is None
     problem = place(problem) if auto else problem
-    limits = options.limits(problem.like)
+    limits = options.limits(problem)
     asked = as_pool(options.pool)
     chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     points = _points(problem, options, chosen, begun)

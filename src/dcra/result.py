@@ -99,8 +99,8 @@ class Result:
         Starts taken to local answers, and iterations over all of them.
     seconds : float
         Wall-clock time of the solve.
-    seed : int
-        Gives the same answer again; drawn when none was given.
+    seed, window : int
+        Give the same answer again where starts were counted; the seed is drawn when none was given.
     feasible, violation : bool, float
         Whether x satisfies the constraints, and by how much the worst row is off, be it within the slack that
         docs/constraints.md states; of clauses, whether all hard ones are true, and how many are not.
@@ -154,6 +154,7 @@ class Result:
     nodes: int = 0
     fixed: Host | None = field(default=None, repr=False)
     certificate: Certificate | None = field(default=None, repr=False)
+    window: int = field(default=8, repr=False)
 
     @property
     def message(self) -> str:
@@ -265,6 +266,7 @@ class Result:
             "n_fixed": None if self.fixed is None else int(np.count_nonzero(self.fixed)),
             "seconds": self.seconds,
             "seed": self.seed,
+            "window": self.window,
             "method": self.method,
             "violated": list(self.violated),
             "conflict": list(self.conflict),

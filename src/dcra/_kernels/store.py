@@ -212,7 +212,7 @@ def smoothed(model: Model, delta: Any) -> Model:
 def _frozen(arrays: Sequence[Array]) -> list[Array]:
     out = []
     for array in arrays:
-        view = np.ascontiguousarray(array).view()
+        view = np.require(array, requirements=["C", "A"]).view()
         view.flags.writeable = False
         out.append(view)
     return out

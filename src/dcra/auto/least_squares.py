@@ -64,8 +64,9 @@ def recast(compiled: Compiled) -> Compiled:
     np.fill_diagonal(G, 0.0)
     c = -2.0 * h if compiled.c is None else to_numpy(compiled.c).astype(np.float64) - 2.0 * h
     form = SpinQuadratic(DenseMatrix(G))
-    like = np.empty((0, 0))
-    return Compiled(compiled.problem, (), c, offset, compiled.value_scale, like, compiled.loops, form)
+    like, scale = np.empty((0, 0)), compiled.value_scale
+    made_by = (f"{__name__}:recast",)
+    return Compiled(compiled.problem, (), c, offset, scale, like, compiled.loops, form, made_by)
 
 
 def _parts(piece: Piece) -> tuple[Host, Host, Host]:

@@ -95,6 +95,7 @@ class Exact(Engine):
     """A solver for the whole problem: `solve` runs once, until its proof or the end of its time."""
 
     plan: ClassVar[str] = "delegate"
+    travels: ClassVar[bool] = False
     takes_constraints: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"losses alone", "columns", "piecewise linear"})
     package: ClassVar[str] = ""

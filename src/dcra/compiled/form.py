@@ -56,6 +56,7 @@ class Compiled:
     like: Array
     loops: bool = True  # whether compiled loops may be used
     quadratic: SpinQuadratic | None = None  # s'Js
+    made_by: tuple[Any, ...] = ()  # 'module:function' and what it takes, besides the form that a problem has
 
     @property
     def n(self) -> int:

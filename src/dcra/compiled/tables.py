@@ -161,7 +161,10 @@ def _sparse_store(pieces: Pieces, n: int, scales: list[float], dtype: np.dtype[A
         else sparse.csc_array((0, n))
     )
     A = A if A.has_sorted_indices else A.sorted_indices()  # a copy: the piece may share its arrays
-    pointers, rows = A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False)
+    pointers, rows = (
+        A.indptr.astype(np.int64),
+        np.require(A.indices, np.int32, ["C", "A"]),
+    )  # an array that has travelled may lie at any address
     return Sparse(pointers, rows, A.data.astype(dtype, copy=False))
 
 

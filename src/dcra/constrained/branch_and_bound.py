@@ -108,6 +108,7 @@ class Branch(Engine):
 
     seconds: float = inf
     name: ClassVar[str] = "branch"
+    travels: ClassVar[bool] = False
 
     def start(self, compiled: Compiled, starts: Starts) -> BranchState:
         return BranchState(self, compiled)

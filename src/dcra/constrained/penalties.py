@@ -40,6 +40,7 @@ class Penalised(Compiled):
     def of(cls, original: Compiled, weights: Host) -> Self:
         form = compile_problem(penalised(original.problem, weights), original.loops)
         known = {f.name: getattr(form, f.name) for f in fields(form)}
+        known["made_by"] = (f"{__name__}:Penalised.of", weights)
         return cls(**known, original=original, weights=weights)
 
     @property

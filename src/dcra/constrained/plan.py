@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -99,10 +99,9 @@ class ConstrainedPlan(Plan):
             return
         if task.inner is None:
             return  # the opening
-        assert isinstance(state, FeasibleState)
-        inner = Outcome(state.first.candidates(), state.first, outcome.seconds)
-        self.inner.learn(search, task.inner, inner, fun)
-        if task.compiled is self.penalties.compiled and self.penalties.grow(state.violated):
+        first = state.facts["first"]
+        self.inner.learn(search, task.inner, Outcome(first.candidates(), first, outcome.seconds), fun)
+        if task.compiled is self.penalties.compiled and self.penalties.grow(state.facts["violated"]):
             self.inner.adopt(self.penalties.compiled)
 
 
@@ -197,6 +196,10 @@ class FeasibleState(State):
     @property
     def work(self) -> float:
         return self.first.work + (self.swaps.work if self.swaps else 0.0)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"first": self.first, "violated": self.violated}
 
     def candidates(self) -> Host:
         parts = [self.first.candidates() if self.points is None else self.points]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from dcra._array import Host
 from dcra.compiled.form import Compiled
@@ -62,6 +62,11 @@ class State(ABC):
     def stages(self) -> tuple[State, ...]:
         """The states that this one is made of, in the order of their turns."""
         return (self,)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What only its own plan reads of it: plain values by name, and states it is made of."""
+        return {}
 
     def take_news(self) -> list[News]:
         """What is known since the last call and need not wait for the end; asked for between two advances."""
@@ -134,6 +139,8 @@ class Engine(ABC):
     """How its starts are scheduled: a key of `dcra.methods.PLANS`."""
     takes_constraints: ClassVar[bool] = False
     """Whether it keeps constraints itself, so that they need not become penalties."""
+    travels: ClassVar[bool] = True
+    """Whether its starts may be taken to their ends on another machine: not where it waits for others."""
 
     def batch(self, compiled: Compiled) -> int:
         """How many starts go together; a function of the problem alone."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -122,6 +122,10 @@ class SegmentState(State):
     def least(self) -> float:
         """What no feasible point of the segment falls below; inf where there is none."""
         return self.judge.least
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"least": self.least}
 
     @property
     def done(self) -> bool:

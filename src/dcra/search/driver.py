@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -12,7 +13,7 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.bounds.dual import rounded_up, trivial_bound
-from dcra.engines.base import News
+from dcra.engines.base import News, State
 from dcra.model.pool import Solutions
 from dcra.model.problem import Problem
 from dcra.model.watch import OutOfTime
@@ -23,7 +24,7 @@ from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.specialists import bound_stage
 from dcra.search.state import Search
 from dcra.search.threads import one_blas_thread
-from dcra.search.workers import Crew, Job
+from dcra.search.workers import Crew, Job, NobodyLeft
 
 CHUNK_SECONDS = 0.002
 MAX_CHUNK = 1 << 40
@@ -102,7 +103,6 @@ def last_answer(search: Search) -> None:
 
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
     """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
-    timed = search.limits.time_limit is not None
     search.patient = search.pool is not None and plan.whole_pool
     bounded = plan.exact or plan.bounds or search.seconds_left < SHORTEST_BOUNDED
 
@@ -121,6 +121,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         return Job(
             lambda tick: in_time(lambda: carry_out_task(search, task, tick, crew.lock)),
             lambda outcome: None if outcome is None else in_time(lambda: absorb(search, plan, task, outcome)),
+            task if task.engine.travels else None,
         )
 
     def tick() -> None:
@@ -128,7 +129,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         if on_tick is not None:
             on_tick(search)
 
-    crew = Crew(next_job, search.halted, tick, in_order=not timed)
+    crew = crew_of(search, next_job, tick)
     try:
         crew.run(search.limits.n_jobs, search.halt)
         if not bounded and not search.halted():
@@ -137,11 +138,24 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
             search.proven_pool, search.patient = plan.whole_pool, False
             search.prove(rounded_up(search.compiled.problem, plan.least))
         search.tell()
+    except NobodyLeft as fault:
+        search.stop(Status.INTERRUPTED)
+        warnings.warn(f"{fault}; this is the best point so far", RuntimeWarning, stacklevel=2)
     finally:
         search.patient = False
         if search.spins is not None and search.gap_closed():
             search.finish()
         search.halt()
+
+
+def crew_of(search: Search, next_job: Callable[[], Job | None], tick: Callable[[], None]) -> Crew:
+    """Threads, or whoever the limits name."""
+    limits = search.limits
+    in_order = limits.time_limit is None
+    if limits.crew is None:
+        return Crew(next_job, search.halted, tick, in_order, limits.window)
+    left = lambda: search.seconds_left - search.closing  # noqa: E731
+    return limits.crew(next_job, search.halted, tick, in_order, limits.window, seconds_left=left)
 
 
 def in_time(work: Callable[[], T]) -> T | None:
@@ -159,20 +173,35 @@ def carry_out_task(
     clock = search.limits.clock
     entered = clock()
     state = task.begin(search)
+
+    def look() -> None:
+        if news := state.take_news():
+            with lock:
+                take_in(search, news)
+        tick()
+
     work = search.chunk or search.compiled.work_per_pass
+    search.chunk = advance_in_steps(state, work, search.halted, look, clock)
+    return Outcome(state.candidates(), state, clock() - entered)
+
+
+def advance_in_steps(
+    state: State,
+    work: int,
+    halted: Callable[[], bool],
+    look: Callable[[], None],
+    clock: Callable[[], float],
+) -> int:
+    """Advance a state until it is done or `halted`, looking around in between; the work of the last step."""
     try:
-        while not state.done and not search.halted():
+        while not state.done and not halted():
             begin = clock()
             state.advance(work)
             work = paced(work, clock() - begin)
-            if news := state.take_news():
-                with lock:
-                    take_in(search, news)
-            tick()
+            look()
     except OutOfTime:
         pass
-    search.chunk = work
-    return Outcome(state.candidates(), state, clock() - entered)
+    return work
 
 
 def take_in(search: Search, news: list[News]) -> None:
@@ -252,6 +281,7 @@ def report(search: Search) -> Result:
         tiny=tiny,
         feasible=search.feasible,
         violation=search.violation,
+        window=search.limits.window,
         n_constraints=compiled.problem.n_constraints,
         constraint_kind=compiled.problem.constraint_kind,
         penalty_weights=search.penalty_weights,

@@ -12,7 +12,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.exact.enumeration import SEGMENTS, Enumerate, SegmentState
+from dcra.exact.enumeration import SEGMENTS, Enumerate
 from dcra.search.state import Search
 
 
@@ -126,8 +126,7 @@ class Exhaust(Plan):
         return Task(engine, Starts(search.seed, self.segment - 1, 1))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
-        assert isinstance(outcome.state, SegmentState)
-        self.least = min(self.least, outcome.state.least)
+        self.least = min(self.least, outcome.state.facts["least"])
 
 
 def next_starts(search: Search, count: int) -> Starts:

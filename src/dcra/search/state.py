@@ -20,6 +20,7 @@ from dcra.model.watch import OutOfTime, Watch
 from dcra.result import Moment, Progress, Status, relative_gap
 from dcra.search import journal
 from dcra.search.kept import Kept
+from dcra.search.workers import WINDOW, Crew
 
 DEFAULT_STARTS = 32
 CALLBACK_INTERVAL = 0.05
@@ -38,6 +39,8 @@ class Limits:
     n_jobs: int = 1
     clock: Callable[[], float] = time.perf_counter
     gap: float | None = None
+    window: int = WINDOW
+    crew: Callable[..., Crew] | None = None  # of workers elsewhere, made as `Crew` is; threads by default
 
     @property
     def most_starts(self) -> float:

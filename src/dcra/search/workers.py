@@ -2,8 +2,8 @@
 dispatcher would have to wait for a core whenever a task ends.
 
 Each worker takes a job, does it, and hands in the outcome under one lock. Without a time limit outcomes count
-in the order of their jobs, and job k + WINDOW is chosen just after the outcome of job k was taken note of:
-what was known when a job was chosen does not depend on the number of workers.
+in the order of their jobs, and job k + window is chosen just after the outcome of job k was taken note of:
+what was known when a job was chosen does not depend on the number of workers, nor on where they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any
 
 WINDOW = 8
-"""Jobs open at a time when outcomes count in order: the same at any number of workers."""
+"""Jobs open at a time when outcomes count in order, by default: the same at any number of workers."""
 
 PATIENCE = 0.05
 """Seconds after which a waiting worker looks again whether the search has ended."""
@@ -26,12 +26,20 @@ PATIENCE = 0.05
 
 @dataclass
 class Job:
-    """Something to do outside the lock, and what to make of its outcome inside."""
+    """Something to do outside the lock, and what to make of its outcome inside.
+
+    `task` says the same as `run` to workers on other machines; None where it must be done here.
+    """
 
     run: Callable[[Callable[[], None]], Any]
     absorb: Callable[[Any], None]
+    task: Any = None
     outcome: Any = None
     finished: bool = field(default=False)
+
+
+class NobodyLeft(Exception):
+    """The workers are gone, and their engine brings no others; the message says how."""
 
 
 class Crew:
@@ -47,6 +55,8 @@ class Crew:
         Called by the main thread every few milliseconds.
     in_order : bool
         Whether outcomes count in the order of their jobs.
+    window : int
+        How many jobs are open at most where they do.
     """
 
     def __init__(
@@ -55,8 +65,10 @@ class Crew:
         halted: Callable[[], bool],
         tick: Callable[[], None],
         in_order: bool,
+        window: int = WINDOW,
     ) -> None:
-        self.next_job, self.halted, self.tick, self.in_order = next_job, halted, tick, in_order
+        self.next_job, self.halted, self.tick = next_job, halted, tick
+        self.in_order, self.window = in_order, window
         self.open: deque[Job] = deque()  # chosen, but not yet taken note of
         self.ready: deque[Job] = deque()  # chosen, but not yet begun
         self.lock = threading.Condition()
@@ -121,7 +133,7 @@ class Crew:
 
     def _fill(self) -> None:
         """Where outcomes count in order, choose jobs until the window is full."""
-        while self.in_order and len(self.open) < WINDOW and not self.halted() and self._choose():
+        while self.in_order and len(self.open) < self.window and not self.halted() and self._choose():
             pass
 
     def _hand_in(self, job: Job, outcome: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dcra import costs
@@ -68,10 +66,10 @@ class ClausePlan(Plan):
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         if task.engine is not self.repair:
-            state: Any = outcome.state.stages[0]
+            state = outcome.state.stages[0]
             self.rate = state.steps / max(outcome.seconds, 1e-6)
-            used = state.engine.hard_share
-            share = max(self.hard_share, HEAVIER * used) if state.broken else LIGHTER * used
+            used = state.facts["hard_share"]
+            share = max(self.hard_share, HEAVIER * used) if state.facts["broken"] else LIGHTER * used
             self.hard_share = float(np.clip(share, LEAST, MOST))
 
     def _anneal(self, search: Search) -> Engine:

@@ -149,6 +149,10 @@ class AnnealClauses(ClauseState):
         self.temperatures = np.geomspace(max(hot, cold), cold, engine.passes)
         super().__init__(compiled, starts, weight)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"broken": self.broken, "hard_share": self.engine.hard_share}
+
     def search(self, work: int) -> bool:
         from dcra._kernels.clauses import anneal_clauses
 
