@@ -70,6 +70,7 @@ def test_links_and_paths_lead_somewhere(page):
     "module",
     [
         "dcra.api",
+        "dcra.machines.many",
         "dcra.bench.floor",
         "dcra.apps.maxsat.clauses",
         "dcra.apps.maxsat.problem",

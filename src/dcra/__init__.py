@@ -16,6 +16,7 @@ from dcra.model.pool import Pool
 from dcra.model.problem import Problem
 from dcra.model.soft import soft
 from dcra.model.term import Term
+from dcra.named import load
 from dcra.result import Result, Status
 from dcra.search.interrupts import interruptible
 
@@ -34,6 +35,8 @@ _MODULES = {
     *("retrieval", "testing", "theory"),
 }
 
+_CALLS = {"solve_many": "dcra.machines.many:solve_many"}
+
 if TYPE_CHECKING:
     from dcra import (
         apps,
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
         testing,
         theory,
     )
+    from dcra.machines.many import solve_many
 
 __all__ = [
     "IntegerProblem",
@@ -81,6 +85,7 @@ __all__ = [
     "retrieval",
     "soft",
     "solve",
+    "solve_many",
     "testing",
     "theory",
 ]
@@ -89,6 +94,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"dcra.{name}")
+    if name in _CALLS:
+        return load(_CALLS[name])
     raise AttributeError(f"module 'dcra' has no attribute {name!r}")
 
 

@@ -39,6 +39,11 @@ def device_of(x: Array) -> Any:
     return "cpu" if isinstance(x, np.ndarray) else compat.device(x)
 
 
+def is_dask(x: object) -> bool:
+    """Whether x is a lazy array of Dask."""
+    return type(x).__module__.split(".")[0] == "dask"
+
+
 def is_torch(x: Array) -> bool:
     return not is_numpy(x) and compat.is_torch_array(x)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, on_accelerator, to_numpy
+from dcra._array import Array, Host, from_numpy, is_dask, on_accelerator, to_numpy
 from dcra._kernels import library
 from dcra.auto.placement import place
 from dcra.compiled.form import compile_problem
@@ -218,6 +218,7 @@ class SolveOptions:
     fixed: Any = None
     executor: Any = None
     window: int | None = None
+    on_tick: Callable[[Search], None] | None = None  # called often by whoever drives the search
 
     def limits(self, problem: Problem) -> Limits:
         """The limits, checked; arrays on an accelerator are searched by one thread."""
@@ -283,7 +284,7 @@ def solve_since(
             with live(search) as on_tick:
                 result = run(search, plan, on_tick)
         else:
-            result = run(search, plan)
+            result = run(search, plan, options.on_tick)
     here = search.compiled.problem.like is problem.like
     return result if here else moved(result, problem.like)
 
@@ -317,7 +318,7 @@ def _solve_the_rest(begun: float, fixing: Fixing, options: SolveOptions, progres
     callback = of_all_variables(fixing, check_callable(options.callback))
     rest = replace(options, fixed=None, x0=given, callback=callback)
     if not fixing.free.size:
-        rest.limits(problem.like)  # checked, though nothing is left to search
+        rest.limits(problem)  # checked, though nothing is left to search
         return only_point(fixing, as_pool(rest.pool), rest.seed, resolve(rest.method)[0], begun)
     return completed(fixing, solve_since(begun, fixing.problem, rest, progress))
 
@@ -335,6 +336,8 @@ def minimize_batch(
     starts: int | None = None,
     seed: int | None = None,
     n_jobs: int | None = None,
+    executor: Any = None,
+    chunk: int | None = None,
 ) -> BatchResult:
     """Minimise f(Ax - b) + c'x for every column b of B.
 
@@ -342,8 +345,9 @@ def minimize_batch(
     ----------
     A, loss, weights, domain, linear
         As in `minimize`.
-    B : (r, k) array
-        Right-hand sides. Equal columns are solved once.
+    B : (r, k) array, or a Dask array
+        Right-hand sides. Equal columns are solved once. Of a Dask array nothing is computed: x and fun of the
+        result are Dask arrays, x of type int8, and its chunks of columns are solved one by one.
     method : str or Engine
         "auto" anneals many right-hand sides in lockstep; anything else solves them one after another.
     time_limit : float, optional
@@ -353,6 +357,11 @@ def minimize_batch(
         fewer there are, and the others take 32.
     seed, n_jobs
         As in `solve`. The answers depend on the seed alone, whatever `n_jobs` is.
+    executor : dask.distributed.Client or concurrent.futures.Executor, optional
+        Whose workers solve chunks of columns, each by one thread: see docs/scale.md.
+    chunk : int, optional
+        Columns that are solved together, as if they were all; the answers depend on it. All of them by
+        default, 4096 with an executor.
 
     Returns
     -------
@@ -360,6 +369,12 @@ def minimize_batch(
         With x of shape (n, k) and fun of shape (k,).
     """
     begun = time.perf_counter()
+    if executor is not None or chunk is not None or is_dask(B):
+        from dcra.machines.batches import minimize_chunks
+
+        shared = {"A": A, "loss": loss, "weights": weights, "domain": domain, "linear": linear}
+        options = {"method": method, "time_limit": time_limit, "starts": starts, "seed": seed}
+        return minimize_chunks(B, shared, options, n_jobs, executor, chunk, begun)
     from dcra.batch import arrays, lockstep
 
     watch, count = watch_for(begun, time_limit), check_count("starts", starts)

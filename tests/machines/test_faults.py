@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dcra
-from dcra.machines import crew
+from dcra.machines import dispatch
 from dcra.machines.crew import FarCrew
 from dcra.result import Status
 from tests.machines.problems import dense
@@ -51,8 +51,9 @@ def test_killed_workers_change_nothing(client, after_answers):
     assert (result.fun, result.lower_bound, result.n_starts) == (known.fun, known.lower_bound, STARTS)
 
 
-def test_the_only_copy_of_the_problem_may_go_with_its_worker(lonely, after_answers):
-    """A nanny brings another worker; the problem is scattered again."""
+def test_the_only_copy_of_the_problem_may_go_with_its_worker(lonely, after_answers, monkeypatch):
+    """A nanny brings another worker, however long that takes; the problem is scattered again."""
+    monkeypatch.setattr(dispatch, "ABSENCE", 250.0)
     _, client = lonely
     problem = dense(0, 100, 150)
     after_answers(kill, 3)
@@ -62,8 +63,8 @@ def test_the_only_copy_of_the_problem_may_go_with_its_worker(lonely, after_answe
 
 def test_the_last_worker_of_a_cluster_dies(lonely, after_answers, monkeypatch):
     cluster, client = lonely
-    monkeypatch.setattr(crew, "ABSENCE", 0.5)
-    monkeypatch.setattr(crew, "SILENCE", 0.1)
+    monkeypatch.setattr(dispatch, "ABSENCE", 0.5)
+    monkeypatch.setattr(dispatch, "SILENCE", 0.1)
     after_answers(lambda worker: cluster.scale(0), 3)
     with pytest.warns(RuntimeWarning, match=r"`executor` has had no worker.*; this is the best point so far"):
         result = dcra.solve(dense(0, 100, 150), starts=10**6, seed=3, executor=client)
@@ -97,7 +98,7 @@ def lonely():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

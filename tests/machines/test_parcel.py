@@ -27,16 +27,21 @@ def test_cargo_comes_to_lie_as_it_did(kind):
     make, options = PROBLEMS[kind]
     problem = make()
     results = [
-        dcra.solve(one, starts=2, seed=3, **options) for one in (problem, arrived(Cargo(problem)).problem)
+        dcra.solve(one, starts=2, seed=3, **options) for one in (problem, arrived(Cargo(problem)).shared)
     ]
     assert np.array_equal(results[0].x, results[1].x)
     assert results[0].fun == results[1].fun
 
 
-def test_cargo_is_aligned():
-    A = arrived(Cargo(dense(0))).problem.terms[0].operator.A
+@pytest.mark.parametrize("journeys", [1, 2, 3])
+def test_cargo_is_aligned_after_every_journey(journeys):
+    cargo = Cargo(dense(0))
+    for _ in range(journeys):
+        cargo = arrived(cargo)
+    A = cargo.shared.terms[0].operator.A
     assert A.ctypes.data % 64 == 0
     assert np.array_equal(A, dense(0).terms[0].operator.A)
+    assert pickle.loads(pickle.dumps(cargo, protocol=4)).shared.n == 40
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)

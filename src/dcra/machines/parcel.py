@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dcra.machines.pickles import ALIGNMENT, dumps
-from dcra.machines.worker import Answer, Errand, carry_out
+from dcra.machines.worker import Errand, carry_out
 
 MEMORY = Path("/dev/shm")
 """Files here are memory, where there is room."""
@@ -83,8 +83,8 @@ class Shipment:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def carry_out_parcel(errand: Errand, parcel: Parcel) -> Answer | Missing:
-    """What `carry_out` does, with a problem that comes in a parcel and is unpacked once."""
+def carry_out_parcel(errand: Errand, parcel: Parcel) -> Any:
+    """What `carry_out` does, with what comes in a parcel and is unpacked once; `Missing` without its file."""
     kept = _opened.get(parcel.key)
     if kept is None:
         try:

@@ -13,26 +13,27 @@ ALIGNMENT = 64
 
 
 class Cargo:
-    """A problem whose arrays, after a journey as buffers of pickle's fifth protocol, are aligned again."""
+    """What is shared; after a journey as buffers of pickle's fifth protocol its arrays are aligned again.
 
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
+    So they are after every further journey, from worker to worker or by way of a scheduler.
+    """
+
+    def __init__(self, shared: Any) -> None:
+        self.shared = shared
         self.buffers: list[pickle.PickleBuffer] = []
-        self.pickled = dumps(problem, self.buffers.append)
+        self.pickled = dumps(shared, self.buffers.append)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (self.pickled, *self.buffers)
-
-
-class Arrived:
-    """A problem that has come to a worker."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        parts = self.buffers if protocol >= 5 else [bytes(buffer.raw()) for buffer in self.buffers]
+        return _arrived, (self.pickled, *parts)
 
 
-def _arrived(pickled: bytes, *buffers: Any) -> Arrived:
-    return Arrived(pickle.loads(pickled, buffers=map(_aligned, buffers)))
+def _arrived(pickled: bytes, *buffers: Any) -> Cargo:
+    cargo = object.__new__(Cargo)
+    aligned = [_aligned(buffer) for buffer in buffers]
+    cargo.shared = pickle.loads(pickled, buffers=aligned)
+    cargo.pickled, cargo.buffers = pickled, [pickle.PickleBuffer(view) for view in aligned]
+    return cargo
 
 
 def _aligned(buffer: Any) -> memoryview:

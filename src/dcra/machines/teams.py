@@ -1,7 +1,7 @@
 """Whom `executor=` names: a client of Dask, or any executor of concurrent.futures.
 
-A team brings one problem to its workers, once, and hands them errands. What travels, who does it, and what is
-done again after a worker was lost is up to the engine.
+A team brings what all its errands share, such as a problem, to its workers once, and hands them errands. How
+that travels, who does it, and what is done again after a worker was lost is up to the engine.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ from contextlib import suppress
 from typing import Any
 
 from dcra.machines.parcel import Missing, Shipment, carry_out_parcel
-from dcra.machines.pickles import Arrived, Cargo
-from dcra.machines.worker import Answer, Errand, Order, carry_out, halt, halt_soon
-from dcra.model.problem import Problem
+from dcra.machines.pickles import Cargo
+from dcra.machines.worker import Errand, carry_out, halt, halt_soon
 
 
 class Team(ABC):
-    """The workers of one search."""
+    """The workers of one search or batch.
 
-    def __init__(self, problem: Problem) -> None:
+    Parameters
+    ----------
+    shared : object
+        What all errands need, such as a problem.
+    """
+
+    def __init__(self, shared: Any) -> None:
         from dcra import __version__
 
-        self.problem, self.version = problem, __version__
+        self.shared, self.version = shared, __version__
         self.key = uuid.uuid4().hex
-
-    def errand(self, orders: tuple[Order, ...], seconds: float) -> Errand:
-        return Errand(self.key, self.version, orders, seconds)
 
     @abstractmethod
     def send(self, errand: Errand) -> Future[Any]:
-        """Let somebody carry out an errand; the problem goes out with the first."""
+        """Let somebody carry out an errand; what is shared goes out with the first."""
 
     def again(self, errand: Errand, answer: Any) -> Future[Any] | None:
         """Send an errand once more, where the answer asks for that; None for one that is final."""
@@ -60,28 +62,28 @@ class Team(ABC):
 class ThreadTeam(Team):
     """Threads of this process: nothing travels."""
 
-    def __init__(self, problem: Problem, executor: Executor) -> None:
-        super().__init__(problem)
+    def __init__(self, shared: Any, executor: Executor) -> None:
+        super().__init__(shared)
         self.executor = executor
 
     def send(self, errand: Errand) -> Future[Any]:
-        return self.executor.submit(carry_out, errand, self.problem)
+        return self.executor.submit(carry_out, errand, self.shared)
 
     def halt(self) -> None:
         halt(self.key)
 
 
 class ProcessTeam(Team):
-    """Processes, which map the problem; those on other hosts get it with a job."""
+    """Processes, which map what is shared; those on other hosts get it with an errand."""
 
-    def __init__(self, problem: Problem, executor: Executor) -> None:
-        super().__init__(problem)
+    def __init__(self, shared: Any, executor: Executor) -> None:
+        super().__init__(shared)
         self.executor = executor
         self.shipment: Shipment | None = None
 
     def send(self, errand: Errand) -> Future[Any]:
         if self.shipment is None:
-            self.shipment = Shipment(self.problem, self.key)
+            self.shipment = Shipment(self.shared, self.key)
         return self.executor.submit(carry_out_parcel, errand, self.shipment.parcel)
 
     def again(self, errand: Errand, answer: Any) -> Future[Any] | None:
@@ -100,12 +102,12 @@ class ProcessTeam(Team):
 
 
 class DaskTeam(Team):
-    """Workers of a Dask cluster: the problem is scattered to all of them, and kept by each."""
+    """Workers of a Dask cluster: what is shared is scattered to all of them, and kept by each."""
 
     recovers = True
 
-    def __init__(self, problem: Problem, client: Any) -> None:
-        super().__init__(problem)
+    def __init__(self, shared: Any, client: Any) -> None:
+        super().__init__(shared)
         self.client = client
         self.executor = client.get_executor(pure=False)
         self.scattered: Any = None
@@ -113,12 +115,12 @@ class DaskTeam(Team):
 
     def send(self, errand: Errand) -> Future[Any]:
         if self.scattered is None:
-            self.scattered = self.client.scatter(Cargo(self.problem), broadcast=True, hash=False)
+            self.scattered = self.client.scatter(Cargo(self.shared), broadcast=True, hash=False)
         future: Future[Any] = self.executor.submit(carry_out_arrived, errand, self.scattered)
         return future
 
     def recover(self) -> None:
-        """The last copy of the problem may have gone with its worker: it is scattered again."""
+        """The last copy of what is shared may have gone with its worker: it is scattered again."""
         if self.scattered is not None and self.scattered.status != "finished":
             self.scattered = None
 
@@ -140,26 +142,22 @@ class DaskTeam(Team):
         self.scattered = None
 
 
-def carry_out_arrived(errand: Errand, arrived: Arrived) -> Answer:
-    """What `carry_out` does, with a problem that lies with the worker."""
-    return carry_out(errand, arrived.problem)
+def carry_out_arrived(errand: Errand, arrived: Cargo) -> Any:
+    """What `carry_out` does, with what lies with the worker."""
+    return carry_out(errand, arrived.shared)
 
 
-MOST_LOSSES = 20
-"""Times that an errand is sent again before a search gives up."""
-
-
-def team_for(executor: Any) -> tuple[Callable[[Problem], Team], int | None]:
+def team_for(executor: Any) -> tuple[Callable[[Any], Team], int | None]:
     """What makes a team of an executor's workers, and how many they are; None where that is not known."""
     if callable(getattr(executor, "scatter", None)) and callable(getattr(executor, "get_executor", None)):
-        return lambda problem: DaskTeam(problem, executor), _count_dask(executor)
+        return lambda shared: DaskTeam(shared, executor), _count_dask(executor)
     if not isinstance(executor, Executor):
         raise TypeError(
             "`executor` must be None, a dask.distributed.Client or a concurrent.futures.Executor; "
             f"got {type(executor).__name__}"
         )
     kind = ThreadTeam if isinstance(executor, ThreadPoolExecutor) else ProcessTeam
-    return lambda problem: kind(problem, executor), _count(executor)
+    return lambda shared: kind(shared, executor), _count(executor)
 
 
 def _count_dask(client: Any) -> int:

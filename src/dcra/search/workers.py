@@ -38,7 +38,7 @@ class Job:
     finished: bool = field(default=False)
 
 
-class NobodyLeft(Exception):
+class NobodyLeft(RuntimeError):
     """The workers are gone, and their engine brings no others; the message says how."""
 
 

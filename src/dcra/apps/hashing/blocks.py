@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dcra._array import Host
+from dcra._array import Host, is_dask
 from dcra.apps.hashing.chunks import Chunks
 
 Range = tuple[int, int]
@@ -28,10 +28,6 @@ SPAN = 8 * BLOCK
 
 CACHE = 1 << 30
 """Bytes of lazy samples, or of features, that are kept; more are made again whenever they are needed."""
-
-
-def is_dask(X: Any) -> bool:
-    return type(X).__module__.split(".")[0] == "dask"
 
 
 class SampleRows:

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dcra._array import Host
-from dcra.apps.hashing.blocks import SampleRows, is_dask, ordered, ranges
+from dcra._array import Host, is_dask
+from dcra.apps.hashing.blocks import SampleRows, ordered, ranges
 from dcra.apps.hashing.features import MAP_ROWS, Features, feature_map, mapped
 from dcra.apps.hashing.ridge import signs
 from dcra.apps.hashing.targets import TargetTable, label_table

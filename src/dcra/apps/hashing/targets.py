@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from dcra._array import Host
-from dcra.apps.hashing.blocks import SampleRows, is_dask
+from dcra._array import Host, is_dask
+from dcra.apps.hashing.blocks import SampleRows
 from dcra.retrieval.codes import pack, words
 
 
