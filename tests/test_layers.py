@@ -20,7 +20,7 @@ LAYERS = [
     {"lift"},
     {"engines"},
     {"polish"},
-    {"exact", "bounds"},
+    {"exact", "bounds", "accelerator"},
     {"plotting"},
     {"result"},
     {"search"},

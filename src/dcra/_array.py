@@ -48,6 +48,11 @@ def is_torch(x: Array) -> bool:
     return not is_numpy(x) and compat.is_torch_array(x)
 
 
+def is_jax(x: Array) -> bool:
+    """Whether `x` is JAX's. Its own float64 is an option, so that its arrays are judged as NumPy's."""
+    return not is_numpy(x) and bool(compat.is_jax_array(x))
+
+
 def on_accelerator(x: Array) -> bool:
     """Whether something else than the CPU works on `x`."""
     return not is_numpy(x) and (compat.is_cupy_array(x) or "cpu" not in str(device_of(x)).lower())

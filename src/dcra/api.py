@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, is_dask, on_accelerator, to_numpy
+from dcra._array import Array, Host, from_numpy, is_dask, is_numpy, on_accelerator, to_numpy
 from dcra._kernels import library
-from dcra.auto.placement import place
+from dcra.accelerator.device import check_device, number_under, why_not
+from dcra.auto.placement import home_of, place
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Engine
 from dcra.losses import Loss
@@ -66,6 +67,7 @@ def minimize(
     x0: Array | Result | None = None,
     callback: Callable[[Moment], Any] | None = None,
     n_jobs: int | None = None,
+    device: str | None = None,
     progress: bool = False,
     gap: float | None = None,
     pool: int | Pool | None = None,
@@ -118,9 +120,8 @@ def minimize(
         domain=domain,
         constraints=constraints,
     )
-    options = SolveOptions(
-        method, time_limit, starts, target, seed, x0, callback, n_jobs, gap, pool, fixed, executor, window
-    )
+    limits = (method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    options = SolveOptions(*limits, gap, pool, fixed, executor, window, device)
     return solve_since(begun, problem, options, progress)
 
 
@@ -135,6 +136,7 @@ def solve(
     x0: Array | Result | None = None,
     callback: Callable[[Moment], Any] | None = None,
     n_jobs: int | None = None,
+    device: str | None = None,
     progress: bool = False,
     gap: float | None = None,
     pool: int | Pool | None = None,
@@ -168,6 +170,9 @@ def solve(
     n_jobs : int, optional
         Threads; all cores by default, and for -1. With an executor, jobs under way at a time: enough for all
         workers by default.
+    device : {"cpu", "cuda", "cuda:1", ...}, optional
+        Where "auto" searches. By default arrays are searched where they lie, small ones on the CPU; "cuda"
+        takes NumPy's there, where the problem is large enough and the kernels know its losses.
     progress : bool
         Show a progress display on a terminal or in a notebook.
     gap : float, optional
@@ -184,9 +189,8 @@ def solve(
         Where starts are counted, how many may be under way at a time, 8 by default. The answer depends on
         it, so that it is part of the result; as many workers have something to do.
     """
-    options = SolveOptions(
-        method, time_limit, starts, target, seed, x0, callback, n_jobs, gap, pool, fixed, executor, window
-    )
+    limits = (method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    options = SolveOptions(*limits, gap, pool, fixed, executor, window, device)
     return solve_since(time.perf_counter(), problem, options, progress)
 
 
@@ -218,11 +222,14 @@ class SolveOptions:
     fixed: Any = None
     executor: Any = None
     window: int | None = None
+    device: str | None = None
     on_tick: Callable[[Search], None] | None = None  # called often by whoever drives the search
 
     def limits(self, problem: Problem) -> Limits:
-        """The limits, checked; arrays on an accelerator are searched by one thread."""
+        """The limits, checked; one thread drives an accelerator, with one beside it if A is on the host."""
         jobs = check_jobs("n_jobs", self.n_jobs)
+        if self.device not in (None, "cpu"):
+            jobs = min(jobs or default_jobs(), 2)
         limits = Limits(
             time_limit=check_seconds("time_limit", self.time_limit),
             starts=check_count("starts", self.starts),
@@ -244,7 +251,13 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     """The search for a problem and the plan of its method; seconds count from `begun`."""
     label, engine = resolve(options.method)
     auto = engine is None
-    problem = place(problem) if auto else problem
+    device = check_device(options.device)
+    if device is None and auto and is_numpy(problem.like):  # JAX's arrays pass for NumPy's
+        number = number_under(home_of(problem))
+        device = None if number is None or why_not(number) else f"cuda:{number}"
+    if device not in (None, "cpu") and not auto:
+        raise ValueError(f"`device` {device!r} is for method 'auto' alone; got method {label!r}")
+    problem = place(problem, device) if auto else problem
     limits = options.limits(problem)
     asked = as_pool(options.pool)
     chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
@@ -257,7 +270,7 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     kind = Search
     if problem.constraints is not None:
         from dcra.constrained.state import ConstrainedSearch as kind
-    search = kind(compiled, limits, chosen, begun, given, alone=not auto, method=label)
+    search = kind(compiled, limits, chosen, begun, given, alone=not auto, method=label, device=device)
     search.pool = None if asked is None else Kept(asked, problem.n)
     search.look_at(watch)
     try:
@@ -285,8 +298,8 @@ def solve_since(
                 result = run(search, plan, on_tick)
         else:
             result = run(search, plan, options.on_tick)
-    here = search.compiled.problem.like is problem.like
-    return result if here else moved(result, problem.like)
+    home = home_of(problem)
+    return result if search.compiled.problem.like is home else moved(result, home)
 
 
 def _solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions, progress: bool) -> Result:

@@ -100,12 +100,15 @@ def test_options_reach_the_solver(capsys, file, monkeypatch):
     original = api.solve_since
     monkeypatch.setattr(api, "solve_since", solve)
     words = "--loss huber:threshold=2 --domain binary --method sweep --time-limit 5 --starts 3 --target 1.5"
-    code, _, _ = outcome(capsys, "solve", file, *words.split(), "--seed", "7", "--jobs", "2", "--quiet")
+    code, _, _ = outcome(
+        capsys, "solve", file, *words.split(), "--seed", "7", "--jobs", "2", "--device", "cpu", "--quiet"
+    )
     assert code == 0
     assert given == {
         "loss": dcra.losses.Huber(2.0),
         "domain": "binary",
         "method": "sweep",
+        "device": "cpu",
         "time_limit": 5.0,
         "starts": 3,
         "target": 1.5,
@@ -290,6 +293,7 @@ def test_info(capsys):
     assert report["packages"]["numpy"] == np.__version__
     assert {"numpy", "torch", "cupy", "jax"} == set(report["array libraries"])
     assert {"jobs", "blas"} == set(report["threads"])
+    assert {"searched by"} == set(report["accelerator"])
     lines = outcome(capsys, "info")[1].splitlines()
     assert "compiled loops" in lines
 

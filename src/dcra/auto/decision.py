@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from dcra import costs
 from dcra._array import on_accelerator
-from dcra.auto import equations, least_squares, proofs
+from dcra.accelerator.device import number_of, number_under, why_not
+from dcra.auto import equations, least_squares, placement, proofs
 from dcra.compiled.form import Compiled
 from dcra.exact.enumeration import enumerable
 from dcra.named import load
@@ -32,6 +33,7 @@ class Traits:
     compiled: Compiled
     seconds_left: float | None
     within: bool = False  # whether its answers go on to repair: constraints have become penalties
+    shunned: bool = False  # whether the kernels of a device are out of the question
 
     @property
     def constrained(self) -> bool:
@@ -59,6 +61,30 @@ class Traits:
     @property
     def on_accelerator(self) -> bool:
         return on_accelerator(self.compiled.like)
+
+    @property
+    def device(self) -> int | None:
+        """The number of the CUDA device that is asked for, or that the arrays lie on."""
+        asked = self.search.device
+        return number_under(self.compiled.like) if asked in (None, "cpu") else number_of(asked)
+
+    @cached_property
+    def replicas(self) -> bool:
+        """Whether kernels of our own can search it on a device, and it is large enough to be worth it."""
+        if self.shunned or self.within or self.device is None or why_not(self.device):
+            return False
+        if self.compiled.work_per_pass <= placement.REPLICA_ENTRIES:
+            return False
+        from dcra.auto.replicas import affordable
+
+        return affordable(self.compiled, self.device, self.seconds_left)
+
+    def without_device(self) -> Plan:
+        """The plan of the first row that fits besides those kernels."""
+        twin = replace(self, shunned=True)
+        row = next(row for row in TABLE if row.fits(twin))
+        plan: Plan = load(row.factory)(twin)
+        return plan
 
     @cached_property
     def enumerable(self) -> bool:
@@ -157,6 +183,12 @@ TABLE = (
         "squared losses with no fewer rows than variables are a quadratic",
         lambda t: t.least_squares,
         "dcra.auto.least_squares:anneal_products",
+    ),
+    Row(
+        "replicas",
+        "there is a device with kernels for these losses: thousands of replicas at once",
+        lambda t: t.replicas,
+        "dcra.auto.replicas:search_replicas",
     ),
     Row(
         "descents",

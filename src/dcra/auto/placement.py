@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from dcra._array import is_numpy, on_accelerator
+from dcra._array import Array, is_jax, is_numpy, on_accelerator
 from dcra._kernels import library
+from dcra.accelerator.device import number_under, why_not
+from dcra.accelerator.shape import MOST_ROWS
 from dcra.compiled.form import LOOP_LOSSES
-from dcra.losses import Linear
+from dcra.losses import Linear, TableLoss
 from dcra.model.problem import Problem
 
 HOST_ENTRIES = 1_000_000
-"""Entries of A up to which the compiled loops of the CPU find as much as an accelerator in the same time."""
+"""Entries of A up to which the compiled loops of the CPU find as much as array code on an accelerator."""
+
+REPLICA_ENTRIES = 20_000
+"""The same where the kernels of `dcra.accelerator` can take the problem."""
 
 
-def place(problem: Problem) -> Problem:
-    """The problem, brought to the host if the loops know its losses and A is there already, or small."""
-    far = on_accelerator(problem.like) and problem.entries > HOST_ENTRIES
-    known = all(isinstance(term.loss, (*LOOP_LOSSES, Linear)) for term in problem.terms)
-    if is_numpy(problem.like) or far or not known or not library.available():
+def place(problem: Problem, device: str | None = None) -> Problem:
+    """The problem, brought to the host if the loops know its losses and A is there already, or small.
+
+    `device` is what the user asked for; "cpu" brings it home whatever its size.
+    """
+    if is_numpy(problem.like) or not library.available():
         return problem
-    return problem.on_host()
+    far = device != "cpu" and on_accelerator(problem.like) and problem.entries > least_entries(problem)
+    known = all(isinstance(term.loss, (*LOOP_LOSSES, Linear)) for term in problem.terms)
+    return problem.on_host() if known and not far else problem
+
+
+def home_of(problem: Problem) -> Array:
+    """An array that lies where answers belong: beside A, which may be JAX's and pass for NumPy's."""
+    matrices = [getattr(term.operator, "A", None) for term in problem.terms]
+    return next((A for A in matrices if A is not None and is_jax(A)), problem.like)
+
+
+def least_entries(problem: Problem) -> int:
+    """Entries of A up to which a problem on an accelerator is better searched by the CPU."""
+    number = number_under(problem.like)
+    tables = bool(problem.terms) and all(isinstance(term.loss, TableLoss) for term in problem.terms)
+    rows = sum(term.operator.shape[0] for term in problem.terms)
+    taken = tables and problem.quadratic is None and problem.constraints is None and rows <= MOST_ROWS
+    if not taken or number is None or why_not(number):
+        return HOST_ENTRIES
+    return min(REPLICA_ENTRIES, HOST_ENTRIES)

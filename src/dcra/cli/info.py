@@ -40,6 +40,7 @@ def sections() -> dict[str, Section]:
             **{name: version(name) or "not installed" for name in ARRAY_LIBRARIES},
         },
         "extras": {name: version(name) or f"not installed: pip install '{extra}'" for name, extra in EXTRAS},
+        "accelerator": {"searched by": accelerator()},
         "threads": threads(),
         "compiled loops": loops(),
     }
@@ -71,6 +72,13 @@ def threads() -> Section:
     blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
     described = [f"{b['internal_api']} {b['version']}, {b['num_threads']} threads" for b in blas]
     return {"jobs": str(default_jobs()), "blas": "; ".join(described) or "none found"}
+
+
+def accelerator() -> str:
+    """What searches arrays on an accelerator; CuPy is imported for it, where it is installed."""
+    from dcra.accelerator.device import in_words
+
+    return in_words()
 
 
 def loops() -> Section:

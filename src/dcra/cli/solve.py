@@ -48,6 +48,7 @@ SHORT = 64
 @click.option("--distance", type=int, help="In how many variables any two points of the pool differ; 1.")
 @click.option("--seed", type=int, help="Same seed, same answer; drawn if not given.")
 @click.option("--jobs", type=int, help="Threads; all cores by default.")
+@click.option("--device", metavar="NAME", help="Where to search: cpu, cuda, cuda:1, ...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", metavar="FILE", help="Also write the answer to a .json, .npz or .txt file.")
 @click.option("--proof", metavar="FILE", help="Also write the tree that proves the answer (.npz).")

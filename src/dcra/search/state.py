@@ -64,6 +64,7 @@ class Search:
     begun: float
     points: Host | None = None
     method: str = "auto"
+    device: str | None = None  # where "auto" was asked to search
     alone: bool = False  # whether only the method's own points count, and those of the user
     fun: float = inf
     spins: Host | None = None

@@ -1,0 +1,14 @@
+"""Kernels for accelerators: thousands of replicas of one search, swept and annealed together.
+
+    device.py    which device there is, and why not
+    rows.py      what the losses are to kernels: sums of |z|, or four numbers for each row
+    shape.py     how replicas, rows and columns are dealt out to warps
+    loader.py    kernel sources, compiled at run time and kept on disk
+    sweeper.py   tensor-core sweeps over the box
+    annealer.py  annealing and descent on the true loss
+    replicas.py  both on one problem, and the memory they share
+    engine.py    rounds of them as an engine
+    kernels/     the CUDA C++ sources
+
+Nothing here imports CuPy before a problem is on its way to a device.
+"""
