@@ -70,7 +70,7 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "piecewise linear": lambda compiled: _losses(compiled, "piecewise linear", piecewise_linear),
     "piecewise quadratic": lambda compiled: _losses(compiled, "piecewise quadratic", piecewise_quadratic),
     "kinks": lambda compiled: (
-        "" if has_kinks(compiled.problem) else "separable piecewise linear losses alone, and A by columns"
+        "" if has_kinks(compiled.problem) else "losses of the table alone, and A by columns and not too large"
     ),
     "clauses": lambda compiled: (
         "" if hasattr(compiled.problem, "clauses") else "clauses, as of dcra.apps.maxsat"

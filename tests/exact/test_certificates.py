@@ -16,7 +16,7 @@ from dcra.io import read_proof
 from dcra.model.exact_value import exact_value
 from tests.campaign.cases import PROFILES
 
-from .test_prove import DOMAINS, LOSSES, drawn, planted, points_of
+from .test_prove import CURVED, DOMAINS, LOSSES, drawn, planted, points_of
 
 
 def proof_of(problem, loops=True):
@@ -45,7 +45,7 @@ def test_a_proof_is_verified(exact, domain, loops):
     assert verdict.nodes > 1
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", LOSSES + CURVED)
 @pytest.mark.parametrize("profile", list(PROFILES))
 def test_proofs_hold_whatever_the_numbers_are(profile, loss):
     for seed in range(2):

@@ -13,13 +13,14 @@ import dcra
 from dcra._kernels.branching import Event
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import compile_problem
-from dcra.exact.kinks import Unfit, has_kinks, kink_form
+from dcra.exact.kinks import Unfit, has_kinks, kink_form, mesh_at
 from dcra.exact.proof_tree import ProofTree
 from dcra.exact.prove import ProofState, Prove
 from dcra.model.exact_value import exact_value
 from tests.campaign.cases import PROFILES
 
 LOSSES = ["l1", "hinge", "quantile", "epsilon_insensitive", "linear"]
+CURVED = ["squared", "huber", "squared_hinge"]
 DOMAINS = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
 
 
@@ -59,8 +60,11 @@ def proved(problem, loops=True, points=None, work=5000):
     return state
 
 
+@pytest.mark.filterwarnings(
+    "ignore:overflow encountered in cast"
+)  # of tables in float32, by weights of 1e-30
 @pytest.mark.parametrize("domain", list(DOMAINS))
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", LOSSES + CURVED)
 @pytest.mark.parametrize("profile", list(PROFILES))
 def test_no_wrong_proof(profile, loss, domain):
     for seed in range(4):
@@ -76,7 +80,7 @@ def test_no_wrong_proof(profile, loss, domain):
 @pytest.mark.parametrize("loops", [True, False])
 @pytest.mark.parametrize("seed", range(12))
 def test_ordinary_numbers_are_proved(seed, loops):
-    problem = drawn("normal", LOSSES[seed % 5], seed)
+    problem = drawn("normal", (LOSSES + CURVED)[seed % 8], seed)
     state = proved(problem, loops)
     values = problem.objective(points_of(problem))
     assert state.fun == pytest.approx(values.min(), rel=1e-12)
@@ -213,7 +217,7 @@ def test_a_callback_ends_it():
 
 
 def test_what_it_does_not_take_is_refused_in_words():
-    with pytest.raises(ValueError, match="separable piecewise linear losses"):
+    with pytest.raises(ValueError, match="losses of the table alone"):
         dcra.minimize(np.eye(3), np.ones(3), "logistic", method="exact")
     assert not has_kinks(dcra.Problem(quadratic=np.eye(3)))
 
@@ -239,6 +243,34 @@ def test_slopes_are_rounded_inwards():
                 z = sum(Fraction(a) * int(v) for a, v in zip(row, x, strict=True)) - Fraction(b)
                 total += max(Fraction(hi) * z, Fraction(lo) * z)
             assert total * Fraction(form.unit) <= exact_value(problem, x)
+
+
+@pytest.mark.parametrize("loss", CURVED)
+def test_tangents_are_below_the_loss(loss):
+    """In fractions, and close to it where residuals are as they were expected."""
+    rng = np.random.default_rng(0)
+    A, b, weight = rng.standard_normal((6, 5)), rng.standard_normal(6), 3 * rng.random(6)
+    problem = dcra.Problem([dcra.Term(loss, A, b, weight)])
+    points = points_of(problem)
+    best = points[np.argmin(problem.objective(points))]
+    form = kink_form(problem, mesh_at(problem, best))
+    for x in [best, *points[::5]]:
+        total = Fraction(0)
+        for row, b, lo, hi in zip(form.A.tolist(), form.b.tolist(), form.lo, form.hi, strict=True):
+            z = sum(Fraction(a) * int(v) for a, v in zip(row, x, strict=True)) - Fraction(b)
+            total += max(Fraction(hi) * z, Fraction(lo) * z)
+        assert total * Fraction(form.unit) <= exact_value(problem, x)
+        if x is best:
+            assert total * Fraction(form.unit) >= Fraction(9, 10) * exact_value(problem, x)
+
+
+def test_least_squares_are_proved_with_few_nodes():
+    rng = np.random.default_rng(0)
+    A, h = rng.standard_normal((30, 30)), rng.choice([-1.0, 1.0], 30)
+    b = A @ h + np.sqrt(30 / 10**1.2) * rng.standard_normal(30)  # 12 dB
+    result = dcra.minimize(A, b, "squared", method="exact", starts=2, seed=0)
+    assert result.status is dcra.Status.OPTIMAL
+    assert result.nodes < 500
 
 
 def test_engines_have_options():

@@ -10,7 +10,7 @@ from dcra.auto.descents import Portfolio
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts, State
-from dcra.exact.kinks import has_kinks
+from dcra.exact.kinks import has_kinks, is_straight
 from dcra.exact.prove import Patience, ProofState, Prove
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
@@ -101,7 +101,7 @@ def root_work(n: int, r: int) -> float:
 def worthwhile(search: Search, seconds_left: float | None) -> bool:
     """Whether the root fits into what a tree beside a search may take."""
     compiled = search.compiled
-    if not compiled.loops or not has_kinks(compiled.problem):
+    if not compiled.loops or not is_straight(compiled.problem) or not has_kinks(compiled.problem):
         return False
     return ROOTS * root_work(compiled.n, max(1, compiled.n_rows)) <= patience_for(search, seconds_left).least
 

@@ -5,6 +5,7 @@
     values           those at no end, row by row
     cutoff           what the tree shows no point to fall below, in units of the form
     point    (n,)    the best point
+    mesh     (t,)    of each term: the first slope of the tangents of a curved loss
     problem, sum     SHA-256 of the sum of kinks, and of all the rest
 
 Kinds are 0 and 1 (the variable is fixed at its lower or upper end: with the other one the slopes give a bound
@@ -26,8 +27,9 @@ from dcra._kernels.branching import Event
 from dcra.exact.kinks import KinkForm
 
 VERSION = 1
-SHAPES = {"events": 2, "ends": 2, "values": 1, "cutoff": 0, "point": 1, "problem": 0, "sum": 0, "version": 0}
-DTYPES = {"events": np.int64, "ends": np.int8, "values": np.float64, "cutoff": np.float64, "point": np.int8}
+SHAPES = {"events": 2, "ends": 2, "values": 1, "cutoff": 0, "point": 1, "mesh": 1}
+WORDS = ("problem", "sum", "version")
+INTEGERS = {"events": np.int64, "ends": np.int8, "point": np.int8}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,7 @@ class Certificate:
     values: Host
     cutoff: float
     point: Host
+    mesh: Host
     about: str | KinkForm
 
     @property
@@ -58,6 +61,7 @@ class Certificate:
             "values": self.values.astype(np.float64),
             "cutoff": np.array(self.cutoff, np.float64),
             "point": self.point.astype(np.int8),
+            "mesh": self.mesh.astype(np.float64),
             "problem": np.array(self.problem),
         }
 
@@ -76,13 +80,13 @@ def form_digest(form: KinkForm) -> str:
 
 def from_arrays(arrays: Mapping[str, Host]) -> Certificate:
     """The proof that arrays of a file hold; a ValueError says what is wrong with them."""
-    missing = [name for name in SHAPES if name not in arrays]
+    missing = [name for name in (*SHAPES, *WORDS) if name not in arrays]
     if missing:
         raise ValueError(f"not a proof: `{missing[0]}` is missing")
     if str(arrays["version"]) != str(VERSION):
         raise ValueError(f"the proof is of version {arrays['version']}; this is {VERSION}")
     for name, ndim in SHAPES.items():
-        if arrays[name].ndim != ndim or (name in DTYPES and arrays[name].dtype != DTYPES[name]):
+        if arrays[name].ndim != ndim or arrays[name].dtype != INTEGERS.get(name, np.float64):
             raise ValueError(f"the proof is damaged: `{name}` is {arrays[name].dtype}{arrays[name].shape}")
     found = Certificate(
         arrays["events"],
@@ -90,6 +94,7 @@ def from_arrays(arrays: Mapping[str, Host]) -> Certificate:
         arrays["values"],
         float(arrays["cutoff"]),
         arrays["point"],
+        arrays["mesh"],
         str(arrays["problem"]),
     )
     if str(found.arrays()["sum"]) != str(arrays["sum"]):
@@ -104,8 +109,8 @@ def _check_parts(found: Certificate) -> None:
         raise ValueError("the proof is damaged: `events` must have four columns, `ends` hold -1, 0 and 1")
     if found.values.size != np.count_nonzero(ends == 0) or not np.all(np.isfinite(found.values)):
         raise ValueError("the proof is damaged: `values` are not those of the slopes at no end")
-    if not np.isfinite(found.cutoff):
-        raise ValueError("the proof is damaged: `cutoff` is no number")
+    if not np.isfinite(found.cutoff) or not np.all((found.mesh >= 0) & (found.mesh < np.inf)):
+        raise ValueError("the proof is damaged: `cutoff` or `mesh` is no number")
     resting = np.isin(events[:, 0], (Event.TO_LOW, Event.TO_HIGH, Event.LEAF))
     if np.any((events[resting, 3] < 0) | (events[resting, 3] >= len(ends))):
         raise ValueError("the proof is damaged: it rests on slopes that are not there")

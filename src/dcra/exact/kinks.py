@@ -2,9 +2,11 @@
 
     F(x) = unit * (sum_i max(hi_i z_i, lo_i z_i) + c'x) + constant,   z = Ax - b.
 
-A loss with conjugate e|g| on [lo, hi] is one row, or two where e > 0; a constraint is a row that has no
-upper, or no lower, end. Rows and values are divided by powers of two. Where a number must be rounded, it is
-rounded so that the sum falls: bounds of the sum are bounds of F.
+A loss with conjugate e|g| on [lo, hi] is one row, or two where e > 0. Of a curved one, with conjugate
+k g^2/2 + e|g|, tangents are taken whose slopes lie close together where residuals are small, and far apart
+beyond: from one tangent to the next is a kink. A constraint is a row that has no upper, or no lower, end.
+Rows and values are divided by powers of two. Where a number must be rounded, it is rounded so that the sum
+falls: bounds of the sum are bounds of F.
 """
 
 from __future__ import annotations
@@ -18,14 +20,22 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.losses import TableLoss
+from dcra.losses.table import Table
 from dcra.model.constraints import Constraints
 from dcra.model.operators import MatrixFree
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
 
 EPS = float(np.finfo(np.float64).eps)
-MOST_ENTRIES = 2_000_000
-"""Entries of A that are laid out twice, as rows and as columns."""
+MOST_ENTRIES = 4_000_000
+"""Entries of all rows, which are laid out twice."""
+
+
+MOST_TANGENTS, EVEN, GROWTH = 16, 8, 0.4
+"""Tangents on either side of a curved loss, how many of them are evenly apart, and how the others grow."""
+
+FINENESS = 0.5
+"""Distance of two tangents, in residuals, as a share of the size that residuals have at a good point."""
 
 
 class Unfit(ArithmeticError):
@@ -56,6 +66,7 @@ class KinkForm:
     low: float
     high: float
     n_hard: int  # the last rows are constraints
+    mesh: tuple[float, ...] = ()  # of each term: the first slope of its tangents
 
     @property
     def n(self) -> int:
@@ -110,18 +121,48 @@ class KinkForm:
         return own + self.constant - 4 * EPS * (abs(own) + abs(self.constant))
 
 
+def is_straight(problem: Problem) -> bool:
+    """Whether all losses are piecewise linear, so that the sum of kinks is F itself."""
+    return all(isinstance(t.loss, TableLoss) and not _curvature(t) for t in problem.terms)
+
+
 def has_kinks(problem: Problem) -> bool:
-    """Whether a problem is a sum of kinks, with matrices that may be laid out."""
-    losses = all(isinstance(t.loss, TableLoss) and t.loss.table.k == 0 for t in problem.terms)
+    """Whether a problem is, or is bounded by, a sum of kinks, with matrices that may be laid out."""
+    if not all(isinstance(t.loss, TableLoss) for t in problem.terms) or problem.quadratic is not None:
+        return False
+    rows = 1 if problem.constraints is None else 1 + 2 * len(problem.constraints)
+    rows += sum(t.operator.shape[0] * (2 * MOST_TANGENTS if _curvature(t) else 2) for t in problem.terms)
     matrices = not any(isinstance(t.operator, MatrixFree) for t in problem.terms)
-    rows = problem.n_rows + 2 * (0 if problem.constraints is None else len(problem.constraints))
-    small = problem.n * max(1, rows) <= MOST_ENTRIES
-    return losses and matrices and small and problem.quadratic is None and problem.constraint_kind == "linear"
+    return matrices and problem.n * rows <= MOST_ENTRIES and problem.constraint_kind == "linear"
 
 
-def kink_form(problem: Problem) -> KinkForm:
-    """The sum of kinks that a problem is; raises `Unfit` where its scales do not go together."""
-    blocks = [block for term in problem.terms for block in _rows_of(term)]
+def mesh_at(problem: Problem, x: Host | None) -> tuple[float, ...]:
+    """Slopes from which tangents begin, one for each term, for residuals of the size that x (n,) has."""
+    found = []
+    for term in problem.terms:
+        k = _curvature(term)
+        z = to_numpy(term.b).astype(np.float64)
+        if k > 0 and x is not None:
+            z = np.asarray(term.operator.dense(), np.float64) @ x - z
+        first = FINENESS * float(np.sqrt(np.mean(z * z))) / k if k > 0 else 0.0
+        found.append(2.0 ** (frexp(first)[1] - 1) if 0 < first < inf else float(k > 0))
+    return tuple(found)
+
+
+def _curvature(term: Term) -> float:
+    """k of the conjugate k g^2/2 + e|g|: 0 where the loss is piecewise linear."""
+    return float(term.loss.table.k)
+
+
+def kink_form(problem: Problem, mesh: tuple[float, ...] | None = None) -> KinkForm:
+    """The sum of kinks that a problem is, or is bounded by; `mesh` is that of `mesh_at`.
+
+    Raises `Unfit` where the scales of a problem do not go together.
+    """
+    mesh = mesh_at(problem, None) if mesh is None else mesh
+    blocks = [
+        block for term, first in zip(problem.terms, mesh, strict=True) for block in _rows_of(term, first)
+    ]
     soft = sum(block.b.size for block in blocks)
     blocks += [] if problem.constraints is None else _hard_rows(problem.constraints)
     if not blocks:
@@ -147,14 +188,18 @@ def kink_form(problem: Problem) -> KinkForm:
         low=low,
         high=high,
         n_hard=b.size - soft,
+        mesh=mesh,
     )
 
 
-def _rows_of(term: Term) -> list[RowBlock]:
+def _rows_of(term: Term, first: float) -> list[RowBlock]:
     A = np.asarray(term.operator.dense(), np.float64)
     b = to_numpy(term.b).astype(np.float64)
     weight = np.broadcast_to(np.asarray(to_numpy(np.asarray(term.weight)), np.float64), b.shape)
-    _, e, lo, hi = term.loss.table
+    k, e, lo, hi = term.loss.table
+    if k > 0:
+        reach = float(np.max(term.operator.row_sizes() + np.abs(b)))
+        return _tangent_rows(A, b, weight, term.loss.table, first, reach)
     if lo == hi:
         return [RowBlock(A, b, lo * weight, lo * weight)]
     low, high = _inward(weight, lo, inf), _inward(weight, hi, -inf)
@@ -162,9 +207,38 @@ def _rows_of(term: Term) -> list[RowBlock]:
         return [RowBlock(A, b, low, np.maximum(low, high))]
     nothing = np.zeros(b.size)
     return [
-        RowBlock(A, np.nextafter(b + e, inf), nothing, np.maximum(high, 0.0)),
-        RowBlock(A, np.nextafter(b - e, -inf), np.minimum(low, 0.0), nothing),
+        RowBlock(A, _outward(b, 1.0, e), nothing, np.maximum(high, 0.0)),
+        RowBlock(A, _outward(b, -1.0, e), np.minimum(low, 0.0), nothing),
     ]
+
+
+def _tangent_rows(A: Host, b: Host, weight: Host, table: Table, first: float, reach: float) -> list[RowBlock]:
+    """From slope s to slope t the tangents meet at k (s + t)/2 + e; rows of either side begin there."""
+    k, e, lo, hi = table
+    nothing, blocks = np.zeros(b.size), []
+    for sign, steepest in ((1.0, hi), (-1.0, -lo)):
+        before = 0.0
+        for slope in _slopes(first, min(steepest, reach / k)):
+            ends = _outward(b, sign, 0.5 * k * (before + slope) + e)
+            price = np.maximum(_inward(weight, float(np.nextafter(slope - before, 0.0)), -inf), 0.0)
+            blocks.append(RowBlock(A, ends, *((nothing, price) if sign > 0 else (-price, nothing))))
+            before = slope
+    return blocks
+
+
+def _slopes(first: float, last: float) -> list[float]:
+    """Slopes up to the last: evenly at first, then ever further apart."""
+    found: list[float] = []
+    step = first
+    while len(found) < MOST_TANGENTS - 1 and (found[-1] if found else 0.0) + step < last:
+        found.append((found[-1] if found else 0.0) + step)
+        step = first if len(found) < EVEN else max(first, first * round(GROWTH * found[-1] / first))
+    return [*found, last] if last > 0 else found
+
+
+def _outward(b: Host, sign: float, shift: float) -> Host:
+    """b + sign * shift, or what lies a little beyond."""
+    return np.asarray((b + sign * shift) + sign * 2 * EPS * (np.abs(b) + shift))
 
 
 def _inward(weight: Host, slope: float, towards: float) -> Host:

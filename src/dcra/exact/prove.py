@@ -13,7 +13,7 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, Starts, State
 from dcra.exact.certificate import Certificate
 from dcra.exact.judging import Judge
-from dcra.exact.kinks import KinkForm, Unfit, kink_form
+from dcra.exact.kinks import KinkForm, Unfit, kink_form, mesh_at
 from dcra.exact.proof_log import ProofLog
 from dcra.exact.proof_tree import Found, ProofTree
 from dcra.model.rounding import error_at
@@ -80,7 +80,8 @@ class ProofState(State):
         self.told, self.news = -inf, list[News]()
         self.form: KinkForm | None = None
         try:
-            self.form = kink_form(compiled.problem)
+            x = None if points is None else compiled.in_domain(np.atleast_2d(points)[0])
+            self.form = kink_form(compiled.problem, mesh_at(compiled.problem, x))
         except Unfit:
             return
         self.tree = ProofTree(self.form, self._first_slopes(points), compiled.loops)
@@ -193,7 +194,7 @@ class ProofState(State):
         events, ends, values = self.log.arrays()
         point = np.where(self.spins > 0, 1, -1)
         assert self.form is not None
-        return Certificate(events, ends, values, self.tree.cutoff, point, self.form)
+        return Certificate(events, ends, values, self.tree.cutoff, point, np.array(self.form.mesh), self.form)
 
     def candidates(self) -> Host:
         return self.spins[None]

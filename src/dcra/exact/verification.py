@@ -11,7 +11,7 @@ import numpy as np
 from dcra._array import Host
 from dcra._kernels.branching import Event
 from dcra.exact.certificate import Certificate, form_digest
-from dcra.exact.kinks import KinkForm, Unfit, kink_form
+from dcra.exact.kinks import KinkForm, Unfit, has_kinks, kink_form
 from dcra.model.exact_value import exact_value
 from dcra.model.problem import Problem
 
@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
     """What was shown: no point falls below `bound`; the proof's own point has the objective `fun`."""
 
     bound: Fraction
-    fun: Fraction | float
+    fun: Fraction
     exact: bool
     nodes: int
 
@@ -51,7 +51,7 @@ def verify(proof: Certificate, problem: Problem, exact: bool | None = None) -> V
         Whether to compute without rounding; else in float64, less the most that rounding can cost. By
         default, where that takes no more than some seconds.
     """
-    form = _form_of(problem)
+    form = _form_of(problem, proof)
     if form_digest(form) != proof.problem:
         raise Refuted("the proof is that of another problem")
     if proof.ends.shape[1:] != (form.r,) or proof.point.shape != (form.n,):
@@ -61,19 +61,33 @@ def verify(proof: Certificate, problem: Problem, exact: bool | None = None) -> V
         raise Refuted("the proof rests on slopes that no loss has")
     if exact is None:
         exact = len(Y) * form.A.size <= MOST_PRODUCTS
-    scales: Scales = WholeNumbers(form, Y, proof.cutoff) if exact else Rounded(form, Y, proof.cutoff)
-    nodes = _follow(proof, form, scales)
-    x = np.where(proof.point > 0, form.high, form.low)
-    fun = exact_value(problem, x)
-    bound = Fraction(proof.cutoff) * Fraction(form.unit) + Fraction(form.constant)
-    return Verdict(bound, problem.objective(x) if fun is None else fun, exact, nodes)
+    kind = WholeNumbers if exact else Rounded
+    nodes = _follow(proof, form, kind(problem, form, Y, proof.cutoff))
+    fun = _value(problem, np.where(proof.point > 0, form.high, form.low))
+    return Verdict(_bound(form, proof.cutoff), fun, exact, nodes)
 
 
-def _form_of(problem: Problem) -> KinkForm:
+def _bound(form: KinkForm, cutoff: float) -> Fraction:
+    """What a cutoff says about F."""
+    return Fraction(cutoff) * Fraction(form.unit) + Fraction(form.constant)
+
+
+def _value(problem: Problem, x: Host) -> Fraction:
+    """F(x), x (n,), without rounding."""
+    found = exact_value(problem, x)
+    assert found is not None  # all losses are of the table
+    return found
+
+
+def _form_of(problem: Problem, proof: Certificate) -> KinkForm:
+    if not has_kinks(problem):
+        raise Refuted("the problem is none that trees of method 'exact' can prove")
+    if proof.mesh.size != len(problem.terms):
+        raise Refuted("the proof is that of another problem")
     try:
-        return kink_form(problem)
-    except (Unfit, AttributeError) as error:
-        raise Refuted("the problem is none that trees of method 'exact' can prove") from error
+        return kink_form(problem, tuple(proof.mesh.tolist()))
+    except Unfit as error:
+        raise Refuted("the scales of the problem do not go together") from error
 
 
 def _follow(proof: Certificate, form: KinkForm, scales: Scales) -> int:
@@ -120,12 +134,12 @@ def _divide(boxes: dict[int, Host], node: int, variable: int, child: int, known:
 class Rounded:
     """In float64, less the most that rounding can cost; points, and what is in doubt, without rounding."""
 
-    def __init__(self, form: KinkForm, Y: Host, cutoff: float) -> None:
-        self.form, self.Y, self.cutoff = form, Y, cutoff
+    def __init__(self, problem: Problem, form: KinkForm, Y: Host, cutoff: float) -> None:
+        self.problem, self.form, self.Y, self.cutoff = problem, form, Y, cutoff
 
     @cached_property
     def without(self) -> WholeNumbers:
-        return WholeNumbers(self.form, self.Y, self.cutoff)
+        return WholeNumbers(self.problem, self.form, self.Y, self.cutoff)
 
     def reaches(self, at: int, box: Host) -> bool:
         bound = self.form.bounds(self.Y[at : at + 1], box[None])[0]
@@ -138,8 +152,9 @@ class Rounded:
 class WholeNumbers:
     """Without rounding: all numbers are whole multiples of powers of two."""
 
-    def __init__(self, form: KinkForm, Y: Host, cutoff: float) -> None:
-        self.form, self.Y, self.cutoff = form, Y, Fraction(cutoff)
+    def __init__(self, problem: Problem, form: KinkForm, Y: Host, cutoff: float) -> None:
+        self.problem, self.form, self.Y, self.cutoff = problem, form, Y, Fraction(cutoff)
+        self.least = _bound(form, cutoff)
         self.unit = min(_last_bit(form.A), _last_bit(form.b))
         self.A, self.b = _whole(form.A, self.unit), _whole(form.b, self.unit)
         self.at = -1
@@ -178,19 +193,16 @@ class WholeNumbers:
         return total
 
     def point_reaches(self, box: Host) -> bool:
-        """Whether the only point of a box has such a value, or violates a constraint."""
+        """Whether the only point of a box has such an objective, or violates a constraint."""
+        form = self.form
         if not np.all(box):
             return False
-        form = self.form
-        x = [int(form.high) if side > 0 else int(form.low) for side in box.tolist()]
-        z = self.A.dot(np.array(x, object)) - self.b
-        total = sum((v * c for v, c in zip(x, self._c, strict=True)), Fraction(0))
-        for u, lo, hi in zip(z, form.lo.tolist(), form.hi.tolist(), strict=True):
-            slope = hi if u > 0 else lo
-            if u and np.isinf(slope):
-                return True
-            total += 0 if u == 0 else Fraction(slope) * int(u) * Fraction(2) ** self.unit
-        return total >= self.cutoff
+        x = np.where(box > 0, form.high, form.low)
+        hard = slice(form.r - form.n_hard, form.r)
+        z = self.A[hard].dot(x.astype(int).astype(object)) - self.b[hard]
+        ends = zip(z, form.lo[hard], form.hi[hard], strict=True)
+        violated = any(np.isinf(hi if u > 0 else lo) for u, lo, hi in ends if u)
+        return violated or _value(self.problem, x) >= self.least
 
 
 def _last_bit(x: Host) -> int:
