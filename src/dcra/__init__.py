@@ -22,7 +22,7 @@ from dcra.search.interrupts import interruptible
 
 for _needed in (
     *("numpy.random", "threadpoolctl", "dcra.model.integrality", "dcra.polish.anneal", "dcra.auto.decision"),
-    *("dcra.auto.descents", "dcra.auto.equations", "dcra.auto.least_squares"),
+    *("dcra.auto.descents", "dcra.auto.least_squares"),
     *("dcra.auto.accelerator", "dcra.polish.recipes", "dcra.polish.flip"),
     *(f"dcra._kernels.{loop}" for loop in ("state", "sweep", "anneal", "flip")),
 ):

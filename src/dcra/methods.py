@@ -10,9 +10,7 @@ from dcra._kernels import library
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
-from dcra.exact.box_points import solvable
 from dcra.exact.kinks import has_kinks
-from dcra.exact.meet_in_the_middle import meetable
 from dcra.exact.mixed_model import piecewise_linear, piecewise_quadratic
 from dcra.losses import Loss
 from dcra.messages import suggest
@@ -79,10 +77,14 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
         "" if hasattr(compiled.problem, "flow") else "an assignment, as of dcra.apps.qap"
     ),
     "equations": lambda compiled: (
-        "" if meetable(compiled) else "equations between integers in at most 88 variables"
+        ""
+        if load("dcra.exact.meet_in_the_middle:meetable")(compiled)
+        else "equations between integers in at most 88 variables"
     ),
     "whole equations": lambda compiled: (
-        "" if solvable(compiled) else "equations between integers in at most 200 variables"
+        ""
+        if load("dcra.exact.box_points:solvable")(compiled)
+        else "equations between integers in at most 200 variables"
     ),
 }
 """What a problem lacks of something an engine may need, in words; empty where it lacks nothing."""

@@ -11,21 +11,11 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint
 
 import dcra
-from dcra.auto import equations
-from dcra.auto.equations import (
-    FIRST_SHARE,
-    LONGEST,
-    OVERTIME,
-    SHORTEST_PAIRING,
-    Beside,
-    LatticePlan,
-    Meeting,
-    MeetPlan,
-    PairingPlan,
-    meeting_of,
-)
+from dcra.auto.equations import Beside, LatticePlan, MeetPlan, PairingPlan
+from dcra.auto.meeting import FIRST_SHARE, LONGEST, OVERTIME, SHORTEST_PAIRING, Meeting, meeting_of
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
+from dcra.exact import box_points
 from dcra.exact.closest_pairs import Closest
 from dcra.exact.meet_in_the_middle import SEGMENTS, Meet
 from dcra.model.problem import Problem
@@ -256,7 +246,7 @@ def test_pairings_end_with_the_starts():
 
 def test_what_meeting_promises_depends_on_the_time(monkeypatch):
     compiled = compile_problem(whole(4, 36))
-    monkeypatch.setattr(equations.box_points, "seconds_for", lambda system: inf)
+    monkeypatch.setattr(box_points, "seconds_for", lambda system: inf)
     for needed in (0.01, 1.0, 100.0):
         monkeypatch.setattr(equations, "seconds_for", lambda system, loops, needed=needed: needed)
         monkeypatch.setattr(equations, "suitable", lambda compiled, system: True)
@@ -274,7 +264,7 @@ def test_what_lattices_get_depends_on_the_time(monkeypatch):
     monkeypatch.setattr(equations, "seconds_for", lambda system, loops: inf)
     monkeypatch.setattr(equations, "suitable", lambda compiled, system: False)
     for needed in (0.01, 1.0, 100.0):
-        monkeypatch.setattr(equations.box_points, "seconds_for", lambda system, needed=needed: needed)
+        monkeypatch.setattr(box_points, "seconds_for", lambda system, needed=needed: needed)
         assert meeting_of(compiled, None).lattice == (needed <= LONGEST)
         for seconds in needed * np.array([0.5 / OVERTIME, 1.01 / OVERTIME, 1.01 / FIRST_SHARE]):
             first, some = needed <= FIRST_SHARE * seconds, needed <= OVERTIME * seconds
@@ -289,7 +279,7 @@ def test_lattices_come_first_where_they_are_quicker_and_one_solution_is_enough(m
     required = Problem(linear=linear, domain="binary", constraints=LinearConstraint(A, b, b))
     monkeypatch.setattr(equations, "seconds_for", lambda system, loops: 1.0)
     for needed, share in ((0.5, 1.0), (1.5, 0.0)):
-        monkeypatch.setattr(equations.box_points, "seconds_for", lambda system, needed=needed: needed)
+        monkeypatch.setattr(box_points, "seconds_for", lambda system, needed=needed: needed)
         assert meeting_of(compile_problem(problem), 100.0) == Meeting(1.0, lattice=share)
         assert meeting_of(compile_problem(required), 100.0) == Meeting(1.0)
     assert meeting_of(compile_problem(problem, loops=False), 100.0) == Meeting(1.0)
@@ -308,7 +298,7 @@ def test_bases_are_numbered_and_are_no_starts(most):
 
 def test_more_variables_than_lists_can_hold(monkeypatch):
     monkeypatch.setattr(equations, "suitable", lambda compiled, system: True)
-    monkeypatch.setattr(equations.box_points, "seconds_for", lambda system: inf)
+    monkeypatch.setattr(box_points, "seconds_for", lambda system: inf)
     compiled = compile_problem(whole(10, 90))
     assert meeting_of(compiled, None) == Meeting()
     assert meeting_of(compiled, 1e9) == Meeting(0.0, pairs=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dcra import costs
 from dcra._array import on_accelerator
 from dcra.accelerator.device import number_of, number_under, why_not
-from dcra.auto import equations, least_squares, placement, proofs
+from dcra.auto import least_squares, meeting, placement, proofs
 from dcra.compiled.form import Compiled
 from dcra.exact.enumeration import enumerable
 from dcra.named import load
@@ -117,14 +117,14 @@ class Traits:
     @cached_property
     def provable(self) -> bool:
         """Whether a tree is worth its time: of equations it knows nothing; a pool needs a longer search."""
-        if self.search.pool is not None or self.meeting != equations.Meeting():
+        if self.search.pool is not None or self.meeting != meeting.Meeting():
             return False
         return proofs.worthwhile(self.search, self.seconds_left)
 
     @cached_property
-    def meeting(self) -> equations.Meeting:
+    def meeting(self) -> meeting.Meeting:
         """Which searches for solutions of its equations, if it has any, are worth their time."""
-        return equations.meeting_of(self.compiled, self.seconds_left)
+        return meeting.meeting_of(self.compiled, self.seconds_left)
 
     def _fits(self, seconds: float, share: float) -> bool:
         """Whether work that takes so long elsewhere fits into a share of the time left here."""
