@@ -15,7 +15,7 @@ from dcra.auto.equations import Beside, LatticePlan, MeetPlan, PairingPlan
 from dcra.auto.meeting import FIRST_SHARE, LONGEST, OVERTIME, SHORTEST_PAIRING, Meeting, meeting_of
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
-from dcra.exact import box_points
+from dcra.exact import box_points, closest_pairs, meet_in_the_middle
 from dcra.exact.closest_pairs import Closest
 from dcra.exact.meet_in_the_middle import SEGMENTS, Meet
 from dcra.model.problem import Problem
@@ -248,21 +248,21 @@ def test_what_meeting_promises_depends_on_the_time(monkeypatch):
     compiled = compile_problem(whole(4, 36))
     monkeypatch.setattr(box_points, "seconds_for", lambda system: inf)
     for needed in (0.01, 1.0, 100.0):
-        monkeypatch.setattr(equations, "seconds_for", lambda system, loops, needed=needed: needed)
-        monkeypatch.setattr(equations, "suitable", lambda compiled, system: True)
+        monkeypatch.setattr(meet_in_the_middle, "seconds_for", lambda system, loops, needed=needed: needed)
+        monkeypatch.setattr(closest_pairs, "suitable", lambda compiled, system: True)
         assert meeting_of(compiled, None) == (Meeting(1.0) if needed <= LONGEST else Meeting())
         for seconds in needed * np.array([0.5 / OVERTIME, 1.01 / OVERTIME, 0.99, 1.0, 1.01]) / FIRST_SHARE:
             first, some = needed <= FIRST_SHARE * seconds, needed <= OVERTIME * seconds
             share = 1.0 if first else 0.5 if some else 0.0
             assert meeting_of(compiled, seconds) == Meeting(share, not first and seconds >= SHORTEST_PAIRING)
-    monkeypatch.setattr(equations, "suitable", lambda compiled, system: False)
+    monkeypatch.setattr(closest_pairs, "suitable", lambda compiled, system: False)
     assert meeting_of(compiled, 10.0) == Meeting()
 
 
 def test_what_lattices_get_depends_on_the_time(monkeypatch):
     compiled = compile_problem(whole(4, 36))
-    monkeypatch.setattr(equations, "seconds_for", lambda system, loops: inf)
-    monkeypatch.setattr(equations, "suitable", lambda compiled, system: False)
+    monkeypatch.setattr(meet_in_the_middle, "seconds_for", lambda system, loops: inf)
+    monkeypatch.setattr(closest_pairs, "suitable", lambda compiled, system: False)
     for needed in (0.01, 1.0, 100.0):
         monkeypatch.setattr(box_points, "seconds_for", lambda system, needed=needed: needed)
         assert meeting_of(compiled, None).lattice == (needed <= LONGEST)
@@ -277,7 +277,7 @@ def test_lattices_come_first_where_they_are_quicker_and_one_solution_is_enough(m
     A, b = problem.terms[0].operator.dense(), problem.terms[0].b
     linear = np.ones(36)
     required = Problem(linear=linear, domain="binary", constraints=LinearConstraint(A, b, b))
-    monkeypatch.setattr(equations, "seconds_for", lambda system, loops: 1.0)
+    monkeypatch.setattr(meet_in_the_middle, "seconds_for", lambda system, loops: 1.0)
     for needed, share in ((0.5, 1.0), (1.5, 0.0)):
         monkeypatch.setattr(box_points, "seconds_for", lambda system, needed=needed: needed)
         assert meeting_of(compile_problem(problem), 100.0) == Meeting(1.0, lattice=share)
@@ -297,7 +297,7 @@ def test_bases_are_numbered_and_are_no_starts(most):
 
 
 def test_more_variables_than_lists_can_hold(monkeypatch):
-    monkeypatch.setattr(equations, "suitable", lambda compiled, system: True)
+    monkeypatch.setattr(closest_pairs, "suitable", lambda compiled, system: True)
     monkeypatch.setattr(box_points, "seconds_for", lambda system: inf)
     compiled = compile_problem(whole(10, 90))
     assert meeting_of(compiled, None) == Meeting()
