@@ -116,6 +116,8 @@ class Result:
     n_soft, soft_cost, soft_violations : int, float, dict
         How many rows of soft constraints there are, what part of `fun` their violations are, and by how much
         each of them that is violated is, by name.
+    names : tuple
+        Names of the variables, where a file or labels gave them; `values` has x by them.
     pool : Solutions, optional
         Several points, best first, where `pool` asked for them: `points`, `values`, `distances`, `proven`.
     target : float, optional
@@ -149,6 +151,7 @@ class Result:
     n_soft: int = 0
     soft_cost: float = 0.0
     soft_violations: dict[str, float] | None = field(default=None, repr=False)
+    names: tuple[Any, ...] = field(default=(), repr=False)
     pool: Solutions | None = field(default=None, repr=False)
     target: float | None = field(default=None, repr=False)
     nodes: int = 0
@@ -170,6 +173,12 @@ class Result:
     def gap(self) -> float:
         """(fun - lower_bound) / |fun|; 0 where the difference is rounding, inf where that has no meaning."""
         return relative_gap(self.fun, self.lower_bound, self.tiny) if self.feasible else inf
+
+    @property
+    def values(self) -> dict[Any, int]:
+        """x by the names of the variables; by their indices where they have none."""
+        x = to_numpy(self.x).astype(int).tolist()
+        return dict(zip(self.names or range(len(x)), x, strict=True))
 
     def __str__(self) -> str:
         return "\n".join(f"{name:>12}  {value}" for name, value in self._rows())
@@ -273,6 +282,7 @@ class Result:
             "n_soft": self.n_soft,
             "soft_cost": self.soft_cost,
             "soft_violations": self.soft_violations,
+            "names": [str(name) for name in self.names],
             "target": self.target,
             "pool": None if self.pool is None else self.pool.to_dict(),
             "history": [[row.seconds, _finite(row.fun), _finite(row.lower_bound)] for row in self.history],

@@ -235,3 +235,36 @@ def test_the_first_starts_of_a_swap_search_are_short():
 def test_a_time_limit_of_an_assignment_is_checked():
     with pytest.raises(ValueError, match="`time_limit` must be"):
         qap(np.ones((3, 3)), np.ones((3, 3)), time_limit=-1.0)
+
+
+def test_labels_of_any_kind():
+    Q = {("a", "a"): -1.0, ("a", ("b", 1)): 3.0, (("b", 1), ("b", 1)): -2.0}
+    found = qubo(Q, seed=0)
+    assert found.fun == -2
+    assert found.names == ("a", ("b", 1))
+    assert found.values == {"a": 0, ("b", 1): 1}
+    assert found.to_dict()["names"] == ["a", "('b', 1)"]
+    biased = qubo(Q, {"a": -5.0, "c": 1.0}, seed=0)
+    assert biased.values == {"a": 1, "c": 0, ("b", 1): 0}
+    spins = ising({"x": 1.0}, {("x", "y"): -2.0}, seed=0)
+    assert (spins.fun, spins.values) == (-3, {"x": -1, "y": -1})
+    assert qubo({(0, 0): -1, (0, 1): 3, (1, 1): -2}, {0: -4.0}, seed=0).values == {0: 1, 1: 0}
+    with pytest.raises(TypeError, match="keys must be pairs"):
+        qubo({"a": 1.0, "b": 2.0})
+    with pytest.raises(TypeError, match="`J` must be a matrix or a dict"):
+        ising([1.0, 2.0])
+
+
+def test_models_of_dimod():
+    dimod = pytest.importorskip("dimod")
+    rng = np.random.default_rng(0)
+    for vartype in ("SPIN", "BINARY"):
+        pairs = {(u, v): float(rng.normal()) for u, v in ("ab", "bc", "ca", "cd")}
+        bqm = dimod.BinaryQuadraticModel({v: float(rng.normal()) for v in "abcd"}, pairs, 0.5, vartype)
+        best = dimod.ExactSolver().sample(bqm).first
+        for solve, low in ((qubo, 0), (ising, -1)):
+            found = solve(bqm, seed=0)
+            assert found.fun == pytest.approx(best.energy)
+            assert {v: x > low for v, x in found.values.items()} == {v: x > 0 for v, x in best.sample.items()}
+    with pytest.raises(TypeError, match="has its own linear part and offset"):
+        qubo(bqm, [1.0, 2.0, 3.0, 4.0])

@@ -453,3 +453,9 @@ def test_finite_entries_whose_row_sums_are_not(name):
 
 def test_large_entries_in_small_floats(xp):
     assert has_finite_entries(as_operator(xp.asarray(np.full((2, 3), 3e38), "float32")))
+
+
+def test_sparse_tensors_get_a_sentence():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"got one of layout torch\.sparse_coo\. Take `A\.to_dense\(\)`"):
+        as_operator(torch.eye(3).to_sparse())

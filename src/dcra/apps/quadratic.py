@@ -11,6 +11,7 @@ from scipy import sparse
 from dcra._array import Host, to_numpy
 from dcra.messages import shown
 from dcra.model.problem import Problem
+from dcra.named import load
 from dcra.result import Result
 
 
@@ -67,25 +68,44 @@ def maxcut(graph: Any, **options: Any) -> Cut:
 
 
 def qubo(Q: Any, linear: Any = None, *, constant: float = 0.0, **options: Any) -> Result:
-    """Minimise x'Qx + c'x + constant over x in {0,1}^n; `options` are those of `dcra.solve`."""
-    from dcra.api import solve
+    """Minimise x'Qx + c'x + constant over x in {0,1}^n; `options` are those of `dcra.solve`.
 
-    problem = Problem(quadratic=_from_dict(Q), linear=linear, constant=constant, domain="binary")
-    return solve(problem, **options)
-
-
-def ising(h: Any, J: Any, *, constant: float = 0.0, **options: Any) -> Result:
-    """Minimise h's + s'Js + constant over s in {-1,1}^n.
-
-    J is a matrix, every entry counting, or a dict {(i, j): coupling}, each pair counting once; h is a vector,
-    a dict, or None.
+    Q is a matrix, a dict {(i, j): value} with indices or labels of any kind, or a dimod.BinaryQuadraticModel.
+    With labels, `Result.values` has the answer by them.
     """
     from dcra.api import solve
 
+    if _is_model(Q):
+        return solve(_of_model(Q, "BINARY", linear, constant), **options)
+    labels, (Q, linear) = _indexed(Q, linear)
+    if isinstance(linear, dict):
+        Q = _from_dict(Q, 1 + max(linear, default=-1))
+        linear = np.asarray([linear.get(i, 0.0) for i in range(Q.shape[0])], np.float64)
+    problem = Problem(quadratic=_from_dict(Q), linear=linear, constant=constant, domain="binary")
+    problem.variable_names = labels
+    return solve(problem, **options)
+
+
+def ising(h: Any, J: Any = None, *, constant: float = 0.0, **options: Any) -> Result:
+    """Minimise h's + s'Js + constant over s in {-1,1}^n.
+
+    J is a matrix, every entry counting, or a dict {(i, j): coupling}, each pair counting once; h is a vector,
+    a dict, or None. Keys may be labels of any kind, and `Result.values` has the answer by them. A
+    dimod.BinaryQuadraticModel may stand for both.
+    """
+    from dcra.api import solve
+
+    if _is_model(h):
+        return solve(_of_model(h, "SPIN", J, constant), **options)
+    if J is None:
+        raise TypeError("`J` must be a matrix or a dict {(i, j): coupling}; got None")
+    labels, (J, h) = _indexed(J, h)
     matrix = _from_dict(J, 0 if not isinstance(h, dict) else 1 + max(h, default=-1))
     if isinstance(h, dict):
         h = np.asarray([h.get(i, 0.0) for i in range(np.shape(matrix)[0])], np.float64)
-    return solve(Problem(quadratic=matrix, linear=h, constant=constant), **options)
+    problem = Problem(quadratic=matrix, linear=h, constant=constant)
+    problem.variable_names = labels
+    return solve(problem, **options)
 
 
 def cut_problem(n: int, row: Host, col: Host, weight: Host) -> Problem:
@@ -175,6 +195,42 @@ def _checked(n: int, edges: list[tuple[Any, Any, Any]]) -> tuple[Host, Host, Hos
     if len(np.unique(pairs, axis=0)) < len(pairs):
         raise ValueError("`graph` must have each edge once; some come twice")
     return table[:, 0], table[:, 1], weight
+
+
+def _is_model(Q: Any) -> bool:
+    """Whether it is a binary quadratic model of dimod."""
+    return hasattr(Q, "vartype") and hasattr(Q, "to_numpy_vectors")
+
+
+def _of_model(bqm: Any, vartype: str, other: Any, constant: float) -> Problem:
+    if other is not None or constant:
+        raise TypeError("a binary quadratic model has its own linear part and offset; give it alone")
+    model = bqm.change_vartype(vartype, inplace=False)
+    problem: Problem = load("dcra.interop.dimod:problem_of")(model)
+    problem.variable_names = tuple(model.variables)
+    return problem
+
+
+def _indexed(Q: Any, h: Any) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
+    """Labels in the order they come, and both dicts over their places; no labels where all are indices."""
+    if not isinstance(Q, dict) or not isinstance(h, dict | type(None)):
+        return (), (Q, h)
+    keys = [*(h or {}), *(key for pair in Q for key in _pair(pair))]
+    if all(isinstance(key, int | np.integer) and key >= 0 for key in keys):
+        return (), (Q, h)
+    labels = tuple(dict.fromkeys(keys))
+    place = {label: i for i, label in enumerate(labels)}
+    pairs: dict[tuple[int, int], float] = {}
+    for (u, v), value in Q.items():
+        pairs[place[u], place[v]] = pairs.get((place[u], place[v]), 0.0) + value
+    pairs.setdefault((len(labels) - 1, len(labels) - 1), 0.0)
+    return labels, (pairs, None if h is None else {place[v]: value for v, value in h.items()})
+
+
+def _pair(pair: Any) -> tuple[Any, Any]:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise TypeError(f"keys must be pairs (i, j); got {pair!r}")
+    return pair
 
 
 def _from_dict(Q: Any, least: int = 0) -> Any:

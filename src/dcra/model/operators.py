@@ -350,10 +350,21 @@ def as_operator(A: Any, watch: Watch | None = None) -> Operator:
     if is_sparse(A):
         return _sparse(A)
     if is_array(A):
+        _refuse_sparse_tensor(A)
         return _dense(A)
     if callable(getattr(A, "matvec", None)) and hasattr(A, "shape"):
         return _linear_operator(A, watch)
     return _dense(np.asarray(A))
+
+
+def _refuse_sparse_tensor(A: Any) -> None:
+    """torch's sparse layouts have few of the operations that are needed."""
+    layout = str(getattr(A, "layout", ""))
+    if "sparse" in layout:
+        raise TypeError(
+            f"`A` must be a dense tensor or a scipy.sparse matrix; got one of layout {layout}. Take "
+            f"`A.to_dense()`, or a scipy.sparse matrix of its indices and values"
+        )
 
 
 def norm_estimate(operator: Operator, iterations: int = POWER_ITERATIONS) -> float:

@@ -50,7 +50,7 @@ class Problem:
     """
 
     constraint_kind: ClassVar[str] = "linear"
-    variable_names: tuple[str, ...] = ()
+    variable_names: tuple[Any, ...] = ()
     """Names of the variables, where a file or a model has given them."""
     maximises: bool = False
     """Whether what was stated is the negative of this, to be maximised."""
@@ -150,7 +150,7 @@ class Problem:
             total = total + self.quadratic.value(x)
         return total
 
-    def by_name(self, x: Array) -> dict[str, int]:
+    def by_name(self, x: Array) -> dict[Any, int]:
         """The values of a point by the names of the variables; x0, x1, ... where they have none."""
         names = self.variable_names or tuple(f"x{j}" for j in range(self.n))
         return dict(zip(names, to_numpy(x).astype(int).tolist(), strict=True))

@@ -52,6 +52,7 @@ def judged(fixing: Fixing, result: Result, x: Any) -> Result:
         violation=result.violation if whole.constraints is not None else violation,
         n_constraints=whole.n_constraints,
         constraint_kind=whole.constraint_kind,
+        names=whole.variable_names,
         **soft_report(whole, x),
     )
 

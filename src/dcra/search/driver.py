@@ -288,6 +288,7 @@ def report(search: Search) -> Result:
         violated=search.violated,
         conflict=search.conflict,
         **soft_report(compiled.problem, compiled.in_domain(search.spins)),
+        names=compiled.problem.variable_names,
         pool=solutions(search),
         target=search.limits.target,
         nodes=0 if search.proof is None else search.proof.nodes,
