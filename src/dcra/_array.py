@@ -44,13 +44,13 @@ def is_dask(x: object) -> bool:
     return type(x).__module__.split(".")[0] == "dask"
 
 
+def is_jax(x: Array) -> bool:
+    """Whether `x` is an array of JAX, which by default has no float64: it is worked on as one of NumPy."""
+    return not is_numpy(x) and compat.is_jax_array(x)
+
+
 def is_torch(x: Array) -> bool:
     return not is_numpy(x) and compat.is_torch_array(x)
-
-
-def is_jax(x: Array) -> bool:
-    """Whether `x` is JAX's. Its own float64 is an option, so that its arrays are judged as NumPy's."""
-    return not is_numpy(x) and bool(compat.is_jax_array(x))
 
 
 def on_accelerator(x: Array) -> bool:

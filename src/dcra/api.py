@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,9 @@ from dcra.search.plans import Nothing, Plan
 from dcra.search.state import Limits, Search
 from dcra.search.threads import default_jobs, one_blas_thread
 from dcra.search.workers import WINDOW
+
+if TYPE_CHECKING:
+    from dcra.batch.columns import BatchProgress
 
 
 def minimize(
@@ -284,11 +287,12 @@ def solve_since(
 ) -> Result:
     """`solve` for a caller whose own work since `begun` is part of the call."""
     if isinstance(problem, IntegerProblem):
-        return _solve_integers(begun, problem, options, progress)
+        return at_home(_solve_integers(begun, problem, options, progress), problem.model)
     if not isinstance(problem, Problem):
         raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
     if options.fixed is not None:
-        return _solve_the_rest(begun, fixing(problem, options.fixed), options, progress)
+        rest = _solve_the_rest(begun, fixing(problem, options.fixed), options, progress)
+        return at_home(rest, problem)
     with on_interrupt():  # one Ctrl-C, be it while a start is filled in
         search, plan = prepare(problem, options, begun)
         if progress:
@@ -298,8 +302,14 @@ def solve_since(
                 result = run(search, plan, on_tick)
         else:
             result = run(search, plan, options.on_tick)
+    here = search.compiled.problem.like is problem.like
+    return at_home(result if here else moved(result, problem.like), problem)
+
+
+def at_home(result: Result, problem: Problem) -> Result:
+    """The result with points in the library that A came in, where that is not the one of the search."""
     home = home_of(problem)
-    return result if search.compiled.problem.like is home else moved(result, home)
+    return result if home is problem.like else moved(result, home)
 
 
 def _solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions, progress: bool) -> Result:
@@ -351,16 +361,22 @@ def minimize_batch(
     n_jobs: int | None = None,
     executor: Any = None,
     chunk: int | None = None,
+    constraints: Any = (),
+    x0: Array | BatchResult | None = None,
+    callback: Callable[[BatchProgress], Any] | None = None,
+    progress: bool = False,
 ) -> BatchResult:
     """Minimise f(Ax - b) + c'x for every column b of B.
 
     Parameters
     ----------
-    A, loss, weights, domain, linear
+    A, loss, weights, domain
         As in `minimize`.
     B : (r, k) array, or a Dask array
         Right-hand sides. Equal columns are solved once. Of a Dask array nothing is computed: x and fun of the
         result are Dask arrays, x of type int8, and its chunks of columns are solved one by one.
+    linear : (n,) or (n, k) array, optional
+        c, or one for each column.
     method : str or Engine
         "auto" anneals many right-hand sides in lockstep; anything else solves them one after another.
     time_limit : float, optional
@@ -375,14 +391,33 @@ def minimize_batch(
     chunk : int, optional
         Columns that are solved together, as if they were all; the answers depend on it. All of them by
         default, 4096 with an executor.
+    constraints
+        What every column of x must satisfy, as in `minimize`.
+    x0 : (n,) or (n, k) array or BatchResult, optional
+        Where to start, for all columns or for each; NaN as in `solve`.
+    callback : callable, optional
+        Called with (seconds, done, total, fun) after every column; returning anything true, or raising
+        StopIteration, ends the batch.
+    progress : bool
+        Show a progress bar on a terminal.
+
+    With `linear` for each column, or any of the last four, columns are solved one after another; they do not
+    go with `executor` or `chunk`.
 
     Returns
     -------
     BatchResult
-        With x of shape (n, k) and fun of shape (k,).
+        With x of shape (n, k) and fun of shape (k,); under constraints, feasible of shape (k,).
     """
     begun = time.perf_counter()
+    several = linear is not None and np.ndim(linear) == 2
+    apart = several or x0 is not None or callback is not None or progress
     if executor is not None or chunk is not None or is_dask(B):
+        if apart or not (isinstance(constraints, tuple | list) and not constraints):
+            raise ValueError(
+                "`executor`, `chunk` and a Dask array B go with one `linear` for all columns, and without "
+                "`constraints`, `x0`, `callback` and `progress`; leave these out, or solve column by column"
+            )
         from dcra.machines.batches import minimize_chunks
 
         shared = {"A": A, "loss": loss, "weights": weights, "domain": domain, "linear": linear}
@@ -396,10 +431,14 @@ def minimize_batch(
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     label, _ = resolve(method)
     term = Term(loss, watched_operator(A, watch), 0.0, 1.0 if weights is None else weights)
-    problem = Problem([term], linear=linear, domain=domain)
-    like = problem.like
+    problem = Problem([term], linear=None if several else linear, domain=domain, constraints=constraints)
+    like = home_of(problem)
     problem = place(problem) if label == "auto" else problem
     rows = arrays.right_hand_sides(problem, B)
+    if apart or problem.constraints is not None or problem.soft is not None:
+        one = partial(solve, method=method, starts=count, seed=chosen, n_jobs=n_jobs)
+        started = _Started(stop, label, chosen, like)
+        return _solve_columns(problem, rows, (linear, x0), one, started, (callback, progress))
     distinct, where = np.unique(rows, axis=0, return_inverse=True)
 
     with one_blas_thread(), on_interrupt(stop.interrupt):
@@ -417,6 +456,49 @@ def minimize_batch(
         seconds=time.perf_counter() - begun,
         seed=chosen,
         method=label,
+    )
+
+
+class _Started(NamedTuple):
+    """A batch that has begun: when it ends, what it is called, its seed, and the library of its answer."""
+
+    stop: Any
+    method: str
+    seed: int
+    like: Array
+
+
+def _solve_columns(
+    problem: Problem, B: Host, given: Any, one: Any, started: _Started, watching: Any
+) -> BatchResult:
+    """A batch one column after another."""
+    from dcra.batch.columns import per_column, solve_columns
+    from dcra.progress import counted
+
+    linear, x0 = given
+    x0 = x0.x if isinstance(x0, BatchResult) else x0
+    k, stop = len(B), started.stop
+    parts = per_column("linear", linear, problem.n, k), per_column("x0", x0, problem.n, k)
+    callback, progress = check_callable(watching[0]), watching[1]
+
+    with on_interrupt(stop.interrupt), counted(k, progress) as show:
+
+        def tell(row: BatchProgress) -> bool:
+            show(row.done)
+            try:
+                return callback is not None and bool(callback(row))
+            except StopIteration:
+                return True
+
+        X, fun, feasible = solve_columns(problem, B, parts, one, stop, tell)
+    return BatchResult(
+        x=from_numpy(np.ascontiguousarray(X.T), started.like),
+        fun=fun,
+        status=stop.why or Status.CONVERGED,
+        seconds=stop.seconds,
+        seed=started.seed,
+        method=started.method,
+        feasible=None if problem.constraints is None else feasible,
     )
 
 

@@ -44,6 +44,20 @@ def live(search: Search) -> Iterator[Tick]:
         line.close()
 
 
+@contextmanager
+def counted(total: int, wanted: bool) -> Iterator[Callable[[int], None]]:
+    """A bar of so many things on a terminal, where it is wanted: yields a function of how many are done."""
+    console = terminal() if wanted else None
+    if console is None:
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress
+
+    with Progress(BarColumn(), MofNCompleteColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
 def terminal() -> Console | None:
     """The terminal behind stderr, if there is one that can redraw a line."""
     if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":

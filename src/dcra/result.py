@@ -307,7 +307,7 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class BatchResult:
-    """Answers to many right-hand sides of one A: x (n, k), fun (k,)."""
+    """Answers to many right-hand sides of one A: x (n, k), fun (k,), and under constraints feasible (k,)."""
 
     x: Array
     fun: Host
@@ -315,6 +315,7 @@ class BatchResult:
     seconds: float
     seed: int
     method: str
+    feasible: Host | None = None
 
     @property
     def message(self) -> str:

@@ -179,3 +179,63 @@ def test_a_time_limit_leaves_valid_points():
 def test_bad_right_hand_sides(B, error, message):
     with pytest.raises(error, match=message):
         dcra.minimize_batch(np.eye(5), B)
+
+
+def test_columns_with_parts_of_their_own():
+    rng = np.random.default_rng(0)
+    A, B, C = rng.standard_normal((5, 7)), rng.standard_normal((5, 4)), rng.standard_normal((7, 4))
+    rule = dcra.exactly(3)
+    batch = dcra.minimize_batch(A, B, linear=C, constraints=rule, seed=0)
+    assert batch.feasible.all()
+    for j in range(4):
+        alone = dcra.minimize(A, B[:, j], linear=C[:, j], constraints=rule, seed=0)
+        assert batch.fun[j] == pytest.approx(alone.fun)
+        assert (batch.x[:, j] > 0).sum() == 3
+    assert dcra.minimize_batch(A, B, constraints=rule, seed=0).feasible.shape == (4,)
+    assert dcra.minimize_batch(A, B, seed=0).feasible is None
+
+
+def test_starts_of_a_batch():
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((30, 40)), rng.standard_normal((30, 3))
+    first = dcra.minimize_batch(A, B, starts=2, seed=0)
+    for x0 in (first, first.x, np.where(rng.random((40, 3)) < 0.5, np.nan, first.x)):
+        again = dcra.minimize_batch(A, B, starts=1, seed=0, x0=x0, method="flip")
+        assert again.fun.shape == (3,)
+        if x0 is first:
+            assert np.all(again.fun <= first.fun + 1e-9)
+
+
+def test_callbacks_of_a_batch():
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((5, 7)), rng.standard_normal((5, 4))
+    seen = []
+    batch = dcra.minimize_batch(A, B, seed=0, callback=seen.append, progress=True)
+    assert [(row.done, row.total, row.fun) for row in seen] == [(i + 1, 4, batch.fun[i]) for i in range(4)]
+    assert batch.status == "converged"
+
+    def stop(row):
+        if row.done == 2:
+            raise StopIteration
+
+    ended = dcra.minimize_batch(A, B, seed=0, callback=stop)
+    assert ended.status == "callback"
+    assert np.array_equal(ended.fun[:2], batch.fun[:2])
+    judged = np.abs(A @ ended.x - B).sum(axis=0)
+    assert ended.fun == pytest.approx(judged)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (
+            {"linear": np.ones((7, 3))},
+            r"`linear` must have shape \(7,\), or \(7, 4\) for .*",
+        ),
+        ({"x0": np.ones((4, 7))}, r"`x0` must have shape \(7,\), or \(7, 4\)"),
+        ({"x0": np.zeros(7)}, "`x0` must hold only -1 and 1"),
+    ],
+)
+def test_bad_parts_of_a_batch(options, match):
+    with pytest.raises(ValueError, match=match):
+        dcra.minimize_batch(np.ones((5, 7)), np.ones((5, 4)), **options)

@@ -31,8 +31,7 @@ def place(problem: Problem, device: str | None = None) -> Problem:
 
 def home_of(problem: Problem) -> Array:
     """An array that lies where answers belong: beside A, which may be JAX's and pass for NumPy's."""
-    matrices = [getattr(term.operator, "A", None) for term in problem.terms]
-    return next((A for A in matrices if A is not None and is_jax(A)), problem.like)
+    return next((term.A for term in problem.terms if is_jax(term.A)), problem.like)
 
 
 def least_entries(problem: Problem) -> int:

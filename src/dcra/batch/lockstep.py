@@ -100,6 +100,10 @@ class Stop:
         """Seconds until answers must be judged."""
         return self.end - self.closing - time.perf_counter()
 
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.begun
+
     def interrupt(self) -> None:
         self.why = self.why or Status.INTERRUPTED
 

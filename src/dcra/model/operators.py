@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, Host, device_of, from_numpy, is_array, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, from_numpy, is_array, is_jax, is_numpy, namespace, to_numpy
 from dcra._kernels.store import segment_sums
 from dcra.foreign import importing, is_sparse
 from dcra.model.checks import refuse_huge, refuse_masked, require_indices, require_norms
@@ -351,7 +351,7 @@ def as_operator(A: Any, watch: Watch | None = None) -> Operator:
         return _sparse(A)
     if is_array(A):
         _refuse_sparse_tensor(A)
-        return _dense(A)
+        return _dense(to_numpy(A) if is_jax(A) else A)
     if callable(getattr(A, "matvec", None)) and hasattr(A, "shape"):
         return _linear_operator(A, watch)
     return _dense(np.asarray(A))

@@ -1,0 +1,74 @@
+"""Right-hand sides one after another, each with a linear term, a start and constraints of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcra._array import Host, is_array, to_numpy
+from dcra.batch.arrays import LEAST_SECONDS
+from dcra.batch.lockstep import Stop
+from dcra.model.problem import DOMAINS, Problem
+from dcra.model.term import Term
+from dcra.result import Result, Status
+
+
+class BatchProgress(NamedTuple):
+    """What a callback of a batch is given after every column: how many are done, and the last objective."""
+
+    seconds: float
+    done: int
+    total: int
+    fun: float
+
+
+class Answers(NamedTuple):
+    """Points (k, n), their objectives (k,), and whether they are feasible (k,)."""
+
+    X: Host
+    fun: Host
+    feasible: Host
+
+
+def per_column(name: str, given: Any, n: int, k: int) -> Host | None:
+    """Vectors (k, n), one for each column, from an array (n,) or (n, k); None where none is given."""
+    if given is None:
+        return None
+    host = np.asarray(to_numpy(given) if is_array(given) else given, dtype=np.float64)
+    if host.shape not in ((n,), (n, k)):
+        raise ValueError(
+            f"`{name}` must have shape ({n},), or ({n}, {k}) for one in each column; got {host.shape}"
+        )
+    return np.ascontiguousarray(np.broadcast_to(host[:, None] if host.ndim == 1 else host, (n, k)).T)
+
+
+def solve_columns(
+    problem: Problem,
+    B: Host,
+    parts: tuple[Host | None, Host | None],
+    solve_one: Callable[..., Result],
+    stop: Stop,
+    tell: Callable[[BatchProgress], Any],
+) -> Answers:
+    """Answers to right-hand sides B (k, r); `parts` are linear terms and starts (k, n), where given."""
+    term, (linear, points) = problem.terms[0], parts
+    X = np.full((len(B), problem.n), DOMAINS[problem.domain][1])
+    fun, feasible = np.empty(len(B)), np.zeros(len(B), bool)
+    for i, b in enumerate(B):
+        changes: dict[str, Any] = {"terms": [Term(term.loss, term.operator, b, term.weight)]}
+        if linear is not None:
+            changes["linear"] = linear[i]
+        one = problem.replace(**changes)
+        if stop():  # what is left undone is judged as it stands
+            fun[i], feasible[i] = one.objective(X[i]), one.violation(X[i]) == 0
+            continue
+        share = max(stop.left / (len(B) - i), LEAST_SECONDS) if stop.timed else None
+        result = solve_one(one, time_limit=share, x0=None if points is None else points[i])
+        X[i], fun[i], feasible[i] = to_numpy(result.x), result.fun, result.feasible
+        if result.status is Status.INTERRUPTED:
+            stop.why = result.status
+        elif tell(BatchProgress(stop.seconds, i + 1, len(B), float(fun[i]))):
+            stop.why = Status.CALLBACK
+    return Answers(X, fun, feasible)
