@@ -41,7 +41,7 @@ def test_pigeonholes(kind, compiled_loops):
 
 def cp_sat_feasible(constraints):
     """What CP-SAT says of rows of whole numbers over {0,1}."""
-    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model", exc_type=ImportError)
     model = cp_model.CpModel()
     x = [model.new_bool_var(str(j)) for j in range(constraints.n)]
     for i in range(len(constraints)):

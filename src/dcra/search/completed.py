@@ -30,7 +30,7 @@ def completed(fixing: Fixing, result: Result) -> Result:
     pool = result.pool
     if pool is not None:
         points = fixing.complete(to_numpy(pool.points).astype(np.float64))
-        values = np.asarray(whole.objective(points)) if len(pool) else pool.values
+        values = np.asarray([whole.objective(point) for point in points])  # each by itself, as `fun` is
         pool = Solutions(from_numpy(points, whole.like), values, pool.proven)
     x = fixing.complete(to_numpy(result.x).astype(np.float64))
     return judged(fixing, replace(result, pool=pool), x)

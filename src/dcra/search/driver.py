@@ -309,9 +309,9 @@ def solutions(search: Search) -> Solutions | None:
     """The pool of a search, where one was asked for."""
     if search.pool is None:
         return None
-    spins, values = search.pool.best()
-    for i, point in enumerate(spins):  # as `fun` is computed: of one point
-        values[i] = search.compiled.judged(point[None])[0]
+    spins, _ = search.pool.best()
+    with nullcontext() if search.watch is None else search.watch.opened():  # each by itself, as `fun` was
+        values = np.asarray([float(search.compiled.judged(point[None])[0]) for point in spins])
     order = np.argsort(values, kind="stable")
-    complete = search.proven_pool and search.pool.complete
-    return Solutions(search.compiled.decode(spins[order]), values[order] + 0.0, complete)
+    points = search.compiled.decode(spins[order])
+    return Solutions(points, values[order] + 0.0, search.proven_pool and search.pool.complete)
