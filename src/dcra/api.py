@@ -43,6 +43,7 @@ from dcra.search.decoded import decoded, in_numbers, wider_pool
 from dcra.search.driver import run
 from dcra.search.interrupts import on_interrupt
 from dcra.search.kept import Kept
+from dcra.search.next_best import PROVING, with_next_best
 from dcra.search.plans import Nothing, Plan
 from dcra.search.state import Limits, Search
 from dcra.search.threads import default_jobs, one_blas_thread
@@ -302,8 +303,24 @@ def solve_since(
                 result = run(search, plan, on_tick)
         else:
             result = run(search, plan, options.on_tick)
+        result = _with_pool(problem, result, options, begun)
     here = search.compiled.problem.like is problem.like
     return at_home(result if here else moved(result, problem.like), problem)
+
+
+def _with_pool(problem: Problem, result: Result, options: SolveOptions, begun: float) -> Result:
+    """The result with the true pool, where the method proves its answers one at a time."""
+    asked, engine, limit = as_pool(options.pool), resolve(options.method)[1], options.time_limit
+    if asked is None or engine is None or engine.plan not in PROVING:
+        return result
+
+    def solve_one(twin: Problem) -> Result:
+        left = None if limit is None else max(begun + limit - time.perf_counter(), LEAST_SECONDS)
+        bare = replace(options, pool=None, x0=None, target=None, gap=None, callback=None, time_limit=left)
+        return solve_since(time.perf_counter(), twin, bare)
+
+    found = with_next_best(problem, result, asked, solve_one)
+    return replace(found, seconds=time.perf_counter() - begun)
 
 
 def at_home(result: Result, problem: Problem) -> Result:
@@ -501,6 +518,9 @@ def _solve_columns(
         feasible=None if problem.constraints is None else feasible,
     )
 
+
+LEAST_SECONDS = 1e-3
+"""Of a solve that comes when the time is over."""
 
 FILL_SHARE = 0.2
 """Share of the time left that filling in partial starts may take."""

@@ -98,6 +98,31 @@ def test_constraints_hold_in_the_pool(domain):
         assert result.pool.proven
 
 
+@pytest.mark.parametrize("domain", VALUES)
+@pytest.mark.parametrize("method", ["milp", "exact"])
+@pytest.mark.parametrize(("size", "distance"), [(5, 1), (3, 3)])
+def test_methods_that_prove_give_the_true_best(domain, method, size, distance):
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        A, b = rng.integers(-5, 6, (4, 7)).astype(float), rng.integers(-9, 10, 4).astype(float)
+        problem = dcra.Problem([dcra.Term("l1", A, b)], linear=rng.integers(-3, 4, 7), domain=domain)
+        result = dcra.solve(problem, method=method, pool=dcra.Pool(size, distance), seed=0)
+        assert result.pool.proven
+        assert result.pool.values == pytest.approx(greedy_values(problem, result.pool, distance), abs=1e-6)
+    few = dcra.minimize(np.eye(2), [3.0, 2.0], method=method, pool=9, seed=0)
+    assert (len(few.pool), few.pool.proven) == (4, True)
+
+
+def greedy_values(problem, pool, distance):
+    """What the next point must cost, given the ones before it: ties may be broken in any way."""
+    X = all_points(problem.n, problem.domain)
+    values, found = problem.objective(X), []
+    for i in range(len(pool)):
+        far = np.all([(x != X).sum(axis=1) >= distance for x in pool.points[:i]], axis=0)
+        found.append(values[far].min() if i else values.min())
+    return found
+
+
 @pytest.mark.parametrize("method", ["auto", "sweep", "flip", "anneal", "tabu", "dcra", "random"])
 def test_every_search_keeps_what_it_met(method):
     rng = np.random.default_rng(0)
