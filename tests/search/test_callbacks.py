@@ -88,13 +88,14 @@ def regression(seed):
 
 def test_the_gap_is_a_rule():
     M, y = regression(0)
-    full = dcra.minimize(M, y, seed=0, starts=8)
+    options = {"method": "sweep", "seed": 0, "n_jobs": 1}
+    full = dcra.minimize(M, y, starts=40, **options)
     assert full.gap > 0
-    loose = dcra.minimize(M, y, seed=0, starts=8, gap=2 * full.gap)
+    loose = dcra.minimize(M, y, starts=40, gap=2 * full.gap, **options)
     assert loose.status == "gap"
     assert loose.gap <= 2 * full.gap
     assert loose.n_starts < full.n_starts
-    assert dcra.minimize(M, y, seed=0, starts=2, gap=0.0).status == "converged"
+    assert dcra.minimize(M, y, starts=2, gap=0.0, **options).status == "converged"
 
 
 @pytest.mark.parametrize(
