@@ -11,12 +11,15 @@ sweep moves through shared memory as a share of what the processors could at the
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 import numpy as np
 
 import dcra
 from dcra.accelerator import device
 from dcra.accelerator.replicas import Replicas
+from dcra.accelerator.spins import Spins
 from dcra.auto import placement
 from dcra.bench.floor import l1_floor
 from dcra.compiled.form import compile_problem
@@ -62,19 +65,74 @@ def pace(n: int, r: int) -> str:
     return f"{1e6 * replicas.sweep_seconds:5.0f} us  {1e6 * replicas.pass_seconds:5.0f} us  {share:4.0%}"
 
 
+def clique(n: int, seed: int) -> dcra.Problem:
+    """Max-Cut of a complete graph with weights 1 and -1, as a minimisation of minus the cut."""
+    rng = np.random.default_rng(FIRST_SEED + seed)
+    upper = np.triu(rng.choice([-1.0, 1.0], (n, n)), 1).astype(np.float32)
+    W = upper + upper.T
+    return dcra.Problem(quadratic=W / 4, constant=-float(W.sum()) / 4)
+
+
+def warm_up(problem: dcra.Problem, place: str) -> None:
+    """Compile the kernels."""
+    if place == "cuda":
+        Spins(compile_problem(problem), 0, 16).begin(Starts(0, 0, 16))
+
+
+def cut_cliques(n: int, budgets: list[float], seeds: int, places: list[str]) -> None:
+    """The largest cuts found."""
+    problems = [clique(n, seed) for seed in range(seeds)]
+    for place in places:
+        warm_up(problems[0], place)
+        for seconds in budgets:
+            found = [dcra.solve(p, time_limit=seconds, seed=0, device=place) for p in problems]
+            cuts, slowest = [-result.fun for result in found], max(result.seconds for result in found)
+            each = " ".join(f"{cut:.0f}" for cut in cuts)
+            start = f"clique {n} {place:5} {seconds:5g} s  {np.mean(cuts):.1f}"
+            print(f"{start}  ({each})  slowest {slowest:.3f} s", flush=True)
+
+
+def cut_files(folder: str, budgets: list[float], places: list[str]) -> None:
+    """Mean gap to the best known cuts of the graphs in a folder, in per cent."""
+    known = json.loads((Path(folder) / "best_known.json").read_text())
+    for place in places:
+        for seconds in budgets:
+            gaps: dict[str, float] = {}
+            for path in sorted(Path(folder).glob("G*.txt")):
+                problem, best = dcra.io.read(path), float(known[path.stem]["best_known_cut"])
+                warm_up(problem, place)
+                result = dcra.solve(problem, time_limit=seconds, seed=0, device=place)
+                gaps[path.stem] = 100 * (best + result.fun) / best
+            each = " ".join(f"{name} {gap:.3f}" for name, gap in gaps.items())
+            print(
+                f"graphs {place:5} {seconds:5g} s  mean gap {np.mean(list(gaps.values())):.4f} %  ({each})",
+                flush=True,
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", default=",".join(f"{n}x{r}" for n, r in TABLE))
     parser.add_argument("--seconds", help="of every size; those of the table by default")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--places", default=",".join(places()))
+    parser.add_argument("--cliques", type=int, help="instead, Max-Cut of complete graphs of so many nodes")
+    parser.add_argument("--graphs", help="instead, Max-Cut of the files of a folder with best_known.json")
     options = parser.parse_args()
     placement.REPLICA_ENTRIES = 0  # CUDA means CUDA, however small A is
+    where = options.places.split(",")
+    if options.cliques or options.graphs:
+        budgets = [float(seconds) for seconds in (options.seconds or "1").split(",")]
+        if options.cliques:
+            cut_cliques(options.cliques, budgets, options.seeds, where)
+        if options.graphs:
+            cut_files(options.graphs, budgets, where)
+        return
     for size in options.sizes.split(","):
         n, r = map(int, size.split("x"))
         floor = l1_floor(n, r)
         budgets = options.seconds.split(",") if options.seconds else TABLE[n, r]
-        for place in options.places.split(","):
+        for place in where:
             dcra.minimize(*instance(n, r, -1), starts=16, device=place, seed=0)  # kernels are compiled
             speed = pace(n, r) if place == "cuda" else ""
             for seconds in map(float, budgets):

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, is_dask, is_numpy, on_accelerator, to_numpy
+from dcra._array import Array, Host, from_numpy, is_dask, on_accelerator, to_numpy
 from dcra._kernels import library
-from dcra.accelerator.device import check_device, number_under, why_not
-from dcra.auto.placement import home_of, place
+from dcra.accelerator.device import check_device
+from dcra.auto.placement import device_under, home_of, place
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Engine
 from dcra.losses import Loss
@@ -256,12 +256,11 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     label, engine = resolve(options.method)
     auto = engine is None
     device = check_device(options.device)
-    if device is None and auto and is_numpy(problem.like):  # JAX's arrays pass for NumPy's
-        number = number_under(home_of(problem))
-        device = None if number is None or why_not(number) else f"cuda:{number}"
     if device not in (None, "cpu") and not auto:
         raise ValueError(f"`device` {device!r} is for method 'auto' alone; got method {label!r}")
-    problem = place(problem, device) if auto else problem
+    if auto:
+        problem = place(problem, device)
+        device = device or device_under(problem)
     limits = options.limits(problem)
     asked = as_pool(options.pool)
     chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)

@@ -150,7 +150,7 @@ def test_products_alone(monkeypatch):
 
 
 def test_every_row_is_chosen_by_some_problem():
-    elsewhere = {"full steps", "rounds", "replicas"}
+    elsewhere = {"full steps", "rounds", "replicas", "spins"}
     chosen = {name for _, _, names in PROBLEMS.values() for name in names} | elsewhere
     assert {row.plan for row in (*TABLE, *BESIDE)} == chosen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Round(Engine):
     name: ClassVar[str] = "replicas"
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
-        return ReplicaState(self.replicas, starts, self.flow(starts), self.sweeps * starts.count)
+        return ReplicaState(self.replicas, self.flow(starts), self.sweeps * starts.count)
 
     def flow(self, starts: Starts) -> Iterator[None]:
         """The round, launch by launch."""
@@ -51,10 +51,9 @@ class Round(Engine):
         S = r.sweeper.signs()
         yield from annealed(r, S, DESCENT, seed_of(starts, 0))
         S, E = r.annealer.signs(), library().asnumpy(r.annealer.E).astype(np.float64)
-        chosen = best_of(E, max(1, r.count // self.share))
-        best = S[library().asarray(chosen)]
         r.keep(S, E)
         if self.passes:
+            best = S[library().asarray(best_of(E, max(1, r.count // self.share)))]
             yield from anneal_copies(r, best, self.passes, self.hot, seed_of(starts, 1))
 
 
@@ -71,7 +70,7 @@ class Finish(Engine):
     def start(self, compiled: Compiled, starts: Starts) -> State:
         r = self.replicas
         flow = anneal_copies(r, r.pool[: self.best], self.passes, self.hot, seed_of(starts, 2))
-        return ReplicaState(r, starts, flow, 0)
+        return ReplicaState(r, flow, 0)
 
 
 def anneal_copies(r: Replicas, S: Any, passes: int, hot: float, seed: int) -> Iterator[None]:
@@ -95,18 +94,30 @@ def seed_of(starts: Starts, stage: int) -> int:
     return int(np.random.default_rng((starts.seed, starts.first, stage)).integers(1 << 32))
 
 
+class Machine(Protocol):
+    """Replicas on a device: the best points met, and a way to have some where a round ends early."""
+
+    number: int
+    pool: Any
+    pool_values: Host
+
+    def rescue(self) -> None: ...
+
+    def best(self, count: int) -> Host: ...
+
+
 class ReplicaState(State):
     """One launch after another."""
 
-    def __init__(self, replicas: Replicas, starts: Starts, flow: Iterator[None], steps: int) -> None:
-        self.replicas, self.starts, self.flow, self.all_steps = replicas, starts, flow, steps
+    def __init__(self, machine: Machine, flow: Iterator[None], steps: int) -> None:
+        self.machine, self.flow, self.all_steps = machine, flow, steps
         self.over = False
-        self.told = np.inf if replicas.pool is None else float(replicas.pool_values[0])
+        self.told = np.inf if machine.pool is None else float(machine.pool_values[0])
 
     def advance(self, work: int) -> None:
         if self.over:
             return
-        with library().cuda.Device(self.replicas.number):
+        with library().cuda.Device(self.machine.number):
             try:
                 next(self.flow)
             except StopIteration:
@@ -122,23 +133,19 @@ class ReplicaState(State):
 
     def take_news(self) -> list[News]:
         """The best point, where it is better than when this was last asked."""
-        r = self.replicas
-        if r.pool is None or not r.pool_values[0] < self.told - SAME * abs(self.told):
+        values = self.machine.pool_values
+        if not len(values) or not values[0] < self.told - SAME * abs(self.told):
             return []
-        self.told = float(r.pool_values[0])
+        self.told = float(values[0])
         return [News(self._best(1))]
 
     def candidates(self) -> Host:
         """The best points of all rounds; where there are none yet, where the replicas stand."""
-        r = self.replicas
-        if r.pool is None:
-            with library().cuda.Device(r.number):
-                r.annealer.load(r.sweeper.signs())
-                r.anneal(DESCENT[:1], 0, 0)
-                r.keep(r.annealer.signs(), library().asnumpy(r.annealer.E).astype(np.float64))
+        if self.machine.pool is None:
+            with library().cuda.Device(self.machine.number):
+                self.machine.rescue()
         return self._best(SHOWN)
 
     def _best(self, count: int) -> Host:
-        r = self.replicas
-        with library().cuda.Device(r.number):
-            return r.form.spins(r.pool[:count])
+        with library().cuda.Device(self.machine.number):
+            return self.machine.best(count)

@@ -24,6 +24,14 @@ COMPILE_SECONDS = 12.0
 
 _compiling = threading.Lock()
 _asked: set[tuple[tuple[Kernel, ...], int]] = set()
+_ready: set[tuple[tuple[Kernel, ...], int]] = set()
+
+
+class Macros(NamedTuple):
+    """Macros of kernels/spins.cu: replicas of a block, and how couplings are stored."""
+
+    WARPS: int
+    STORE: int
 
 
 class Kernel(NamedTuple):
@@ -48,7 +56,10 @@ def source_of(name: str) -> str:
 
 def ready(kernels: list[Kernel], number: int) -> bool:
     """Whether all of them are compiled already, here or on disk."""
-    return all(_mark(k, number).exists() for k in kernels)
+    asked = (tuple(kernels), number)
+    if asked not in _ready and all(_mark(k, number).exists() for k in kernels):
+        _ready.add(asked)
+    return asked in _ready
 
 
 def compile_aside(kernels: list[Kernel], number: int) -> None:

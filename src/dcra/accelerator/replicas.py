@@ -132,11 +132,11 @@ class Replicas:
         return max(1, int(LAUNCH_SECONDS / self.pass_seconds))
 
     def sweep(self, first: int, last: int, total: int) -> None:
-        spent = self._timed(lambda: self.sweeper.sweep(first, last, total))
+        spent = timed(lambda: self.sweeper.sweep(first, last, total))
         self.sweep_seconds = spent / (last - first)
 
     def anneal(self, temperatures: Host, first: int, seed: int) -> None:
-        spent = self._timed(lambda: self.annealer.anneal(temperatures, first, seed))
+        spent = timed(lambda: self.annealer.anneal(temperatures, first, seed))
         self.pass_seconds = spent / len(temperatures)
 
     def keep(self, S: Any, E: Host) -> None:
@@ -155,20 +155,33 @@ class Replicas:
         """Points again and again, `count` in all."""
         return S[library().arange(count) % len(S)]
 
-    def _timed(self, launch: Callable[[], None]) -> float:
-        """Seconds that a launch takes on the device; the clock of the host sees it done."""
-        event = library().cuda.Event
-        before, after = event(), event()
-        before.record()
-        launch()
-        after.record()
-        after.synchronize()
-        return max(1e-7, float(library().cuda.get_elapsed_time(before, after)) / 1000)
+    def rescue(self) -> None:
+        """Take where the replicas stand into the pool, after a descent: the search ends before the round."""
+        self.annealer.load(self.sweeper.signs())
+        self.anneal(np.zeros(1), 0, 0)
+        self.keep(self.annealer.signs(), library().asnumpy(self.annealer.E).astype(np.float64))
+
+    def best(self, count: int) -> Host:
+        """The best points, spins (k, n) on the host."""
+        return self.form.spins(self.pool[:count])
+
+
+def timed(launch: Callable[[], None]) -> float:
+    """Seconds that a launch takes on the device; the clock of the host sees it done."""
+    event = library().cuda.Event
+    before, after = event(), event()
+    before.record()
+    launch()
+    after.record()
+    after.synchronize()
+    return max(1e-7, float(library().cuda.get_elapsed_time(before, after)) / 1000)
 
 
 def best_of(E: Host, count: int) -> Host:
     """Places of the best values, one of each kind first, then their likes where there are too few."""
-    order = np.argsort(E, kind="stable")
+    few = 4 * count
+    places = np.arange(len(E)) if few >= len(E) else np.flatnonzero(np.partition(E, few)[few] >= E)
+    order = places[np.argsort(E[places], kind="stable")]
     steps = np.diff(E[order], prepend=-np.inf)
     new = steps > SAME * np.maximum(1e-30, np.abs(E[order]))
     return np.concatenate([order[new], order[~new]])[:count]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dcra import costs
 from dcra._array import on_accelerator
-from dcra.accelerator.device import number_of, number_under, why_not
+from dcra.accelerator.device import number_of, why_not
 from dcra.auto import least_squares, meeting, placement, proofs
 from dcra.compiled.form import Compiled
 from dcra.exact.enumeration import enumerable
@@ -65,19 +65,35 @@ class Traits:
     @property
     def device(self) -> int | None:
         """The number of the CUDA device that is asked for, or that the arrays lie on."""
-        asked = self.search.device
-        return number_under(self.compiled.like) if asked in (None, "cpu") else number_of(asked)
+        where = self.search.device
+        return number_of(where) if where is not None and self.search.on_device else None
 
     @cached_property
     def replicas(self) -> bool:
-        """Whether kernels of our own can search it on a device, and it is large enough to be worth it."""
-        if self.shunned or self.within or self.device is None or why_not(self.device):
-            return False
-        if self.compiled.work_per_pass <= placement.REPLICA_ENTRIES:
+        """Whether kernels of our own can search losses on a device, and it is worth it."""
+        if self.quadratic or not self._kernels_may_be_used:
             return False
         from dcra.auto.replicas import affordable
 
+        assert self.device is not None
         return affordable(self.compiled, self.device, self.seconds_left)
+
+    @cached_property
+    def spins(self) -> bool:
+        """Whether they can search couplings there, and it is worth it."""
+        if not self.quadratic or not self._kernels_may_be_used:
+            return False
+        from dcra.auto.spins import affordable
+
+        assert self.device is not None
+        return affordable(self.compiled, self.device, self.seconds_left)
+
+    @property
+    def _kernels_may_be_used(self) -> bool:
+        """Whether there is a device, and the problem is large enough for it."""
+        if self.shunned or self.within or self.device is None or why_not(self.device):
+            return False
+        return self.compiled.work_per_pass > placement.REPLICA_ENTRIES
 
     def without_device(self) -> Plan:
         """The plan of the first row that fits besides those kernels."""
@@ -173,6 +189,12 @@ TABLE = (
         "dcra.auto.decision:ask_specialist",
     ),
     Row(
+        "spins",
+        "there is a device, and a quadratic part alone: thousands of replicas at once",
+        lambda t: t.spins,
+        "dcra.auto.spins:search_spins",
+    ),
+    Row(
         "annealing",
         "there is a quadratic part, by which flips cost O(1) to evaluate",
         lambda t: t.quadratic and t.tabulated,
@@ -244,7 +266,7 @@ BESIDE = (
 )
 """What shares the time with the plan above, innermost last."""
 
-NOT_BESIDE = {"feasible points", "enumeration", "specialist", "annealing"}
+NOT_BESIDE = {"feasible points", "enumeration", "specialist", "annealing", "spins"}
 """Plans that know better than to solve equations, or are done before."""
 
 

@@ -34,12 +34,20 @@ def home_of(problem: Problem) -> Array:
     return next((term.A for term in problem.terms if is_jax(term.A)), problem.like)
 
 
+def device_under(problem: Problem) -> str | None:
+    """The device with kernels of our own that the arrays lie on, "cuda:0" or so; None where there is none."""
+    number = number_under(home_of(problem))
+    return None if number is None or why_not(number) else f"cuda:{number}"
+
+
 def least_entries(problem: Problem) -> int:
     """Entries of A up to which a problem on an accelerator is better searched by the CPU."""
     number = number_under(problem.like)
     tables = bool(problem.terms) and all(isinstance(term.loss, TableLoss) for term in problem.terms)
     rows = sum(term.operator.shape[0] for term in problem.terms)
-    taken = tables and problem.quadratic is None and problem.constraints is None and rows <= MOST_ROWS
+    losses = tables and problem.quadratic is None and rows <= MOST_ROWS
+    couplings = not problem.terms and problem.quadratic is not None
+    taken = (losses or couplings) and problem.constraints is None
     if not taken or number is None or why_not(number):
         return HOST_ENTRIES
     return min(REPLICA_ENTRIES, HOST_ENTRIES)

@@ -58,13 +58,14 @@ COMPILE_SHARE = 0.2
 
 
 def affordable(compiled: Compiled, number: int, seconds_left: float | None) -> bool:
-    """Whether the kernels can take a problem, and are compiled or can be in the time left.
-
-    Where they cannot, they are compiled aside, and another row of the table searches this time.
-    """
+    """Whether the kernels can take a problem, and are compiled or can be in the time left."""
     if not fits(compiled) or not (shapes := Shapes(compiled, number)).fit:
         return False
-    wanted = shapes.kernels()
+    return compiled_in_time(shapes.kernels(), number, seconds_left)
+
+
+def compiled_in_time(wanted: list[loader.Kernel], number: int, seconds_left: float | None) -> bool:
+    """Whether kernels are compiled or can be in the time left; if not, they are compiled aside."""
     enough = seconds_left is None or COMPILE_SHARE * seconds_left >= loader.COMPILE_SECONDS
     if enough or loader.ready(wanted, number):
         return True

@@ -146,7 +146,8 @@ class Compiled:
 
     def judged(self, S: Host) -> Host:
         """The true objective of spins (k, n), by the problem itself in float64."""
-        return to_numpy(self.problem.relaxed_objective(self.exact_points(S)))
+        values = to_numpy(self.problem.relaxed_objective(self.exact_points(S)))
+        return values if values.flags.writeable else values.copy()  # JAX's are not
 
     def exact_points(self, S: Host) -> Array:
         """Points of the problem's domain, in its array library and in float64, from spins on the host."""

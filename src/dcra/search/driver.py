@@ -22,7 +22,7 @@ from dcra.search import journal
 from dcra.search.interrupts import interrupt_all, on_interrupt
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.specialists import bound_stage
-from dcra.search.state import Search
+from dcra.search.state import DEFAULT_STARTS, Search
 from dcra.search.threads import one_blas_thread
 from dcra.search.workers import Crew, Job, NobodyLeft
 
@@ -225,7 +225,10 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     known = fun if isfinite(fun) else -inf
     relaxation = search.relaxation
     end = inf if limit is None else clock() + BOUND_SHARE * limit
-    rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * search.limits.most_starts
+    starts = search.limits.most_starts
+    if search.on_device:  # where thousands of them are as quick as one
+        starts = min(starts, DEFAULT_STARTS)
+    rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * starts
     work = search.compiled.work_per_pass
     own = relaxation is search.compiled
     form = search.working if own and search.working is not None else relaxation

@@ -64,7 +64,7 @@ class Search:
     begun: float
     points: Host | None = None
     method: str = "auto"
-    device: str | None = None  # where "auto" was asked to search
+    device: str | None = None  # where "auto" was asked to search, or found the arrays
     alone: bool = False  # whether only the method's own points count, and those of the user
     fun: float = inf
     spins: Host | None = None
@@ -111,6 +111,11 @@ class Search:
     @property
     def starts_left(self) -> float:
         return self.limits.most_starts - self.started
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the search may have the kernels of a device."""
+        return self.device not in (None, "cpu")
 
     @property
     def relaxation(self) -> Compiled:

@@ -1,0 +1,117 @@
+"""Couplings on a device: fields and values against NumPy, descents, seeds, and answers against the CPU's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import dcra
+from dcra.accelerator.couplings import FLOATS, HALVES, SPARSE
+from dcra.accelerator.spins import Spins, fits
+from dcra.compiled.form import compile_problem
+from dcra.engines.base import Starts
+
+KINDS = {"signs": HALVES, "normal": FLOATS, "sparse": SPARSE}
+
+
+def quadratic(rng, n, kind):
+    if kind == "sparse":
+        return sp.random_array((n, n), density=0.05, rng=rng, data_sampler=rng.standard_normal).tocsc()
+    return rng.choice([-1.0, 1.0], (n, n)) if kind == "signs" else rng.standard_normal((n, n))
+
+
+def problem_of(rng, n, kind, **options):
+    return dcra.Problem(quadratic=quadratic(rng, n, kind), linear=rng.standard_normal(n), **options)
+
+
+def test_what_kernels_cannot_take(rng):
+    assert fits(compile_problem(problem_of(rng, 20, "signs")))
+    assert fits(compile_problem(problem_of(rng, 20, "sparse")))
+    A = rng.standard_normal((5, 20))
+    assert not fits(compile_problem(dcra.Problem([dcra.Term("l1", A, 0.0)], quadratic=np.ones((20, 20)))))
+    assert not fits(compile_problem(dcra.Problem([dcra.Term("l1", A, 0.0)])))
+
+
+@pytest.mark.parametrize("n", [40, 300, 1100])
+@pytest.mark.parametrize("kind", KINDS)
+def test_fields_are_carried_along(there, rng, kind, n):
+    r = Spins(compile_problem(problem_of(rng, n, kind)), 0, 50)
+    assert r.couplings.store in (KINDS[kind], FLOATS)
+    r.begin(Starts(1, 0, 50))
+    before = r.bits.copy()
+    r.anneal(np.linspace(0.8, 0.2, 30), 0, 7)
+    carried = r.F.copy()
+    r.refresh()
+    assert bool((before != r.bits).any())
+    np.testing.assert_allclose(carried.get(), r.F.get(), atol=2e-3 * r.couplings.unit)
+
+
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_are_the_judges(there, rng, kind, domain):
+    r = Spins(compile_problem(problem_of(rng, 200, kind, domain=domain)), 0, 64)
+    r.begin(Starts(1, 0, 64))
+    r.keep()
+    judged = r.compiled.judged(r.best(64))
+    shift = judged - r.compiled.value_scale * r.pool_values
+    np.testing.assert_allclose(shift, shift[0], atol=1e-5 * np.abs(judged).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_descent_ends_where_no_flip_helps(there, rng, kind):
+    r = Spins(compile_problem(problem_of(rng, 90, kind)), 0, 16)
+    r.begin(Starts(1, 0, 16))
+    r.anneal(np.zeros(200), 0, 0)
+    r.keep()
+    for s in r.best(8):
+        flipped = np.where(np.eye(90) > 0, -s, s)
+        assert r.compiled.judged(s[None])[0] <= r.compiled.judged(flipped).min() + 1e-3
+
+
+def test_many_short_launches_do_what_a_long_one_does(there):
+    found = []
+    for ends in ([60], [7, 30, 60]):
+        r = Spins(compile_problem(problem_of(np.random.default_rng(1), 150, "normal")), 0, 40)
+        r.begin(Starts(1, 0, 40))
+        temperatures, first = np.linspace(0.7, 0.0, 60), 0
+        for last in ends:
+            r.anneal(temperatures[first:last], first, 3)
+            first = last
+        found.append(r.bits.get())
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_are_no_worse_than_those_of_the_cpu(there, kind, domain, seed):
+    problem = problem_of(np.random.default_rng(seed), 120, kind, domain=domain)
+    ours = dcra.solve(problem, starts=64, seed=seed, device="cuda")
+    theirs = dcra.solve(problem, starts=16, seed=seed)
+    assert ours.fun <= theirs.fun + 1e-9 * abs(theirs.fun)
+    assert ours.fun == pytest.approx(float(problem.objective(ours.x)), rel=1e-12)
+
+
+def test_the_same_seed_gives_the_same_x(there, rng):
+    problem = problem_of(rng, 300, "normal")
+    one, again = (dcra.solve(problem, starts=64, seed=4, device="cuda") for _ in range(2))
+    np.testing.assert_array_equal(one.x, again.x)
+    assert one.n_starts == 64
+
+
+def test_a_timed_search_ends_and_points_of_the_user_are_kept(there, rng):
+    problem = problem_of(rng, 400, "signs")
+    best = dcra.solve(problem, time_limit=1.0, seed=0, device="cuda")
+    assert best.status == "time_limit"
+    again = dcra.solve(problem, starts=4, seed=1, x0=best, device="cuda")
+    assert again.fun <= best.fun
+
+
+def test_couplings_of_torch_come_in_and_x_goes_back(there, rng):
+    torch = pytest.importorskip("torch")
+    Q = rng.standard_normal((200, 200))
+    result = dcra.solve(dcra.Problem(quadratic=torch.asarray(Q, device="cuda")), starts=64, seed=0)
+    assert result.x.is_cuda
+    host = dcra.solve(dcra.Problem(quadratic=Q), starts=64, seed=0, device="cuda")
+    np.testing.assert_array_equal(result.x.cpu().numpy(), host.x)
