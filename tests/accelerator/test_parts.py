@@ -204,3 +204,13 @@ def test_what_searches_a_device_in_a_sentence(monkeypatch, missing, torch, words
     monkeypatch.setattr(device, "name", lambda number: "a card")
     monkeypatch.setattr(device, "find_spec", lambda name: object() if torch else None)
     assert device.in_words() == words
+
+
+def test_arrays_of_jax_get_one_back(rng):
+    jax = pytest.importorskip("jax")
+    A, b = rng.standard_normal((30, 40)).astype(np.float32), rng.standard_normal(30).astype(np.float32)
+    ours = dcra.minimize(A, b, starts=2, seed=0)
+    theirs = dcra.minimize(jax.numpy.asarray(A), jax.numpy.asarray(b), starts=2, seed=0, device="cpu")
+    assert isinstance(theirs.x, jax.Array)
+    np.testing.assert_array_equal(np.asarray(theirs.x), ours.x)
+    assert theirs.fun == ours.fun

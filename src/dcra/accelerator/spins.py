@@ -63,6 +63,8 @@ class Spins:
         self.count = self.shape.replicas(wanted)
         with library().cuda.Device(number):
             self.couplings = Couplings(compiled, number)
+            for kernel in self.shape.kernels():  # the other store's too, so that the next search finds it
+                loader.load(kernel, number)
             self.kernel = loader.load(self.shape.anneal(self.couplings.store), number)
             self.draw, self.unpack = (loader.load(k, number) for k in (RANDOM, SPINS_OF))
             words = self.couplings.width // 32

@@ -266,7 +266,7 @@ BESIDE = (
 )
 """What shares the time with the plan above, innermost last."""
 
-NOT_BESIDE = {"feasible points", "enumeration", "specialist", "annealing", "spins"}
+NOT_BESIDE = {"feasible points", "enumeration", "specialist", "annealing", "replicas", "spins"}
 """Plans that know better than to solve equations, or are done before."""
 
 
