@@ -59,7 +59,8 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     flow, distance : (n, n) arrays
         F and D; they need not be symmetric.
     method : str or Engine
-        "auto" is tabu search over swaps. Any other method of `dcra.solve` minimises the same cost over n^2
+        "auto" goes through all permutations where they are few enough, which proves the best one optimal, and
+        else is tabu search over swaps. Any other method of `dcra.solve` minimises the same cost over n^2
         binary variables with penalties for what is not a permutation; their weight grows until the answer is
         one, which is then repaired and improved by swaps.
     **options
@@ -113,9 +114,15 @@ def qap_problem(flow: Any, distance: Any, penalty: float | None = None) -> Assig
 
 
 class AssignmentSpecialist:
-    """What "auto" does with assignments: swaps of two facilities."""
+    """What "auto" does with assignments: all permutations where they are few, else swaps."""
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
+        from dcra.apps.qap_exact import BranchPlan, enumerable
+
+        problem = compiled.problem
+        assert isinstance(problem, AssignmentProblem)
+        if compiled.loops and enumerable(problem.flow, seconds_left):
+            return BranchPlan(len(problem.flow))
         return Repeat(SwapTabu())
 
     def bound_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
@@ -269,11 +276,15 @@ class AssignmentState(InTurn):
         return False
 
     def candidates(self) -> Host:
-        spins = np.full((len(self.out), self.n, self.n), -1.0)
-        rows = np.arange(self.n)
-        for k, p in enumerate(self.out):
-            spins[k, rows, p] = 1.0
-        return spins.reshape(len(self.out), -1)
+        return spins_of(self.out)
+
+
+def spins_of(permutations: Host) -> Host:
+    """Permutations (k, n) as points (k, n^2) of the problem."""
+    count, n = permutations.shape
+    spins = np.full((count, n, n), -1.0)
+    spins[np.arange(count)[:, None], np.arange(n), permutations] = 1.0
+    return spins.reshape(count, -1)
 
 
 def all_changes(F: Host, D: Host, p: Host) -> Host:
