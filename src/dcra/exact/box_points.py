@@ -4,7 +4,7 @@ The whole x with A x = b are a lattice, moved by one of them. Those in {0,1}^n a
 sqrt(n)/2 from the point (1/2, ..., 1/2), the least there is (Coster, Joux, LaMacchia, Odlyzko, Schnorr and
 Stern; Aardal, Hurkens and Lenstra): a search of a reduced basis for what is so near meets all of them, and
 one that leaves out most of its tree a share. Each start has a random basis of its own, reduced in blocks that
-grow until the search would take no longer than that has.
+grow until the next tour would be dear beside the search.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from dcra.exact.pruning import Pruning, climb, prune
 
 FIRST_BLOCK, MORE_BLOCK = 16, 4
 """Vectors of the first blocks, and by how many they grow after each tour."""
+
+WORTH_A_TOUR = 0.3
+"""Of the nodes of the search, what the last tour may have taken for another one to be worth it."""
 
 NODES_PER_TOUR = 1e6
 """What a tour costs beside its searches, in nodes."""
@@ -139,15 +142,16 @@ class BoxState(State):
             yield NODE * nodes
 
     def _reduce(self, lattice: Lattice, radius: float) -> Generator[int, None, Pruning]:
-        """Blocks that grow, until reducing has taken as long as the search is going to."""
-        block, spent = FIRST_BLOCK, NODES_PER_TOUR
-        points = trusted(self.equations)
+        """Blocks that grow, while the next tour is cheap beside the search."""
+        block, tour = FIRST_BLOCK, NODES_PER_TOUR
+        spent, points = tour, trusted(self.equations)
         cut = prune(lattice.basis.r, radius, points, spent)
-        while block <= lattice.d and spent < cut.nodes:
+        while block <= lattice.d and tour < WORTH_A_TOUR * cut.nodes:
+            tour = NODES_PER_TOUR
             for work in lattice.tour(block):
-                spent += work / NODE
+                tour += work / NODE
                 yield work
-            spent += NODES_PER_TOUR
+            spent += tour
             block += MORE_BLOCK
             cut = prune(lattice.basis.r, radius, points, spent)
         if cut.nodes > WORTH_CLIMBING:

@@ -18,7 +18,7 @@ from dcra.exact.pruning import quantiles
 DELTA = 0.99
 """By how much an exchange of neighbours must gain."""
 
-SHARE = 0.9
+SHARE = 0.7
 """Of the searches within a block, what each level lets pass."""
 
 NEAR = 1.2
