@@ -1,16 +1,20 @@
 """Benchmarks of quadratic objectives: cases, rows and reports on the smallest instances."""
 
 import json
+from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dcra import api
 from dcra.bench import quadratic_samplers
 from dcra.bench.base import Case, Choice, Skip
-from dcra.bench.maxcut import GRAPHS
+from dcra.bench.maxcut import GRAPHS, complete_graph
+from dcra.bench.quadratic import RIVALS
 from dcra.bench.quadratic_exact import _over_bits
 from dcra.bench.quadratic_report import said_of_lists, set_of, with_gaps
+from dcra.bench.quadratic_rivals import Allowance
 from dcra.bench.quadratic_targets import seconds_to
 from dcra.bench.registry import find_benchmark
 from dcra.bench.sections import Figure, ReportTable, Text
@@ -136,3 +140,37 @@ def test_absent_data_is_a_reason_to_skip(monkeypatch):
     with pytest.raises(Skip, match="is not below DCRA_DATA"):
         find_benchmark("maxcut").run(Case("gset/G1.txt", "auto", 0, 0.1))
     assert find_benchmark("maxcut").instances("gset") == []
+
+
+@pytest.mark.parametrize(
+    ("method", "package"),
+    [
+        ("dwave-sa", "dwave.samplers"),
+        ("openjij", "openjij"),
+        ("bifurcation", "simulated_bifurcation"),
+        ("qqa", "qqa"),
+    ],
+)
+@pytest.mark.parametrize(("name", "instance"), [("maxcut", "complete-12-0"), ("qubo", "random-12-100-0")])
+def test_samplers_of_others(method, package, name, instance, monkeypatch):
+    """Where one is installed it gives a point of the domain, in its order; where not, the reason is a row."""
+    monkeypatch.setattr(quadratic_samplers, "_fitting", lambda run, seconds: 50)
+    study = find_benchmark(name)
+    problem = study.problem(instance)
+    allowed = Allowance(0.1, 0, 1)
+    if find_spec(package.split(".")[0]) is None:
+        with pytest.raises(Skip, match="is not installed"):
+            RIVALS[method](problem, allowed)
+        return
+    x = problem.check_point("x", RIVALS[method](problem, allowed)().x)
+    least = api.solve(problem, seed=0).fun
+    assert problem.objective(x) <= 0.8 * least
+
+
+def test_complete_graphs():
+    study = find_benchmark("maxcut")
+    assert study.instances("k2000") == ["complete-2000-0", "complete-2000-1"]
+    assert not any(name.startswith("complete") for name in study.instances("2000"))
+    row, col, weight = complete_graph(9, np.random.default_rng(0))
+    assert len({*zip(row.tolist(), col.tolist(), strict=True)}) == 36
+    assert {*np.abs(weight)} == {1.0}

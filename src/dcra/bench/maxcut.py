@@ -28,14 +28,15 @@ class MaxCut(QuadraticBenchmark):
     summary: ClassVar[str] = "Max-Cut on random, signed and toroidal graphs, and on the G-set"
     goal: ClassVar[str] = "Cut the nodes of a graph in two so that the edges between the sides weigh most."
     large: ClassVar[int] = 3000
-    sizes: ClassVar[Sequence[str]] = ("800", "2000", "5000", *FILES)
+    sizes: ClassVar[Sequence[str]] = ("800", "2000", "k2000", "5000", *FILES)
     methods: ClassVar[Sequence[str]] = tuple(RIVALS)
     budgets: ClassVar[dict[str, Sequence[float]]] = {"small": (0.3, 1.0), "full": (0.3, 1.0, 3.0, 10.0, 60.0)}
 
     def instances(self, size: str) -> list[str]:
         if size in FILES:
             return [name for place in FILES[size] for name in data_names(*place)]
-        return [f"{kind}-{size}-{k}" for k in range(2) for kind in GRAPHS]
+        kinds, size = (("complete",), size[1:]) if size.startswith("k") else (SPARSE, size)
+        return [f"{kind}-{size}-{k}" for k in range(2) for kind in kinds]
 
     def problem(self, instance: str) -> Problem:
         if "/" in instance:
@@ -77,7 +78,14 @@ def torus(n: int, rng: np.random.Generator) -> Edges:
     return row, col, rng.choice([-1.0, 1.0], row.size)
 
 
-GRAPHS = {"random": random_graph, "signed": signed_graph, "torus": torus}
+def complete_graph(n: int, rng: np.random.Generator) -> Edges:
+    """All pairs, with weights 1 and -1: what K2000 is of 2,000 nodes (Inagaki and others 2016)."""
+    row, col = np.triu_indices(n, 1)
+    return row, col, rng.choice([-1.0, 1.0], row.size)
+
+
+SPARSE = ("random", "signed", "torus")
+GRAPHS = {"random": random_graph, "signed": signed_graph, "torus": torus, "complete": complete_graph}
 
 
 def _listed_cuts(name: str) -> list[float]:

@@ -13,7 +13,7 @@ from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.quadratic_exact import gurobi, highs
 from dcra.bench.quadratic_report import sections
 from dcra.bench.quadratic_rivals import Allowance, QuadraticAnswer, Rival, ours
-from dcra.bench.quadratic_samplers import bifurcation, dwave_annealing, dwave_tabu
+from dcra.bench.quadratic_samplers import bifurcation, dwave_annealing, dwave_tabu, openjij, quasi_quantum
 from dcra.bench.sections import Section
 from dcra.engines.dcra import DCRA
 from dcra.model.problem import Problem
@@ -27,6 +27,8 @@ RIVALS: dict[str, Rival] = {
     "dwave-sa-8": dwave_annealing(8),
     "dwave-tabu": dwave_tabu,
     "bifurcation": bifurcation,
+    "openjij": openjij,
+    "qqa": quasi_quantum,
     "highs": highs,
     "gurobi": gurobi,
 }

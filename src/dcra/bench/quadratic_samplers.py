@@ -1,4 +1,4 @@
-"""Samplers of others: dwave-samplers' annealing and tabu search, and simulated bifurcation."""
+"""Samplers of others: dwave-samplers' annealing and tabu search, OpenJij, bifurcation, and qqa."""
 
 from __future__ import annotations
 
@@ -48,6 +48,62 @@ def dwave_tabu(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAn
         return sampler.sample(model, timeout=int(1000 * allowed.seconds), num_reads=1, seed=seed).first
 
     return lambda: _best_of(part, problem.n, allowed.threads)
+
+
+def openjij(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
+    """OpenJij's annealing in one read, with the number of sweeps that fills the time."""
+    try:
+        import openjij
+    except ImportError:
+        raise Skip("openjij is not installed; `pip install dcra[samplers]` brings it") from None
+    model, sampler = _model(problem), openjij.SASampler()
+
+    def run(sweeps: int, seed: int = 1) -> Any:
+        return sampler.sample(model, num_reads=1, num_sweeps=sweeps, sparse=True, seed=seed).first
+
+    sweeps = _fitting(run, allowed.seconds)
+
+    def part(k: int) -> Any:
+        return run(sweeps, allowed.threads * allowed.seed + k)
+
+    return lambda: _best_of(part, problem.n, allowed.threads)
+
+
+def quasi_quantum(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]:
+    """Parallel quasi-quantum annealing with its defaults, in as many epochs as fill the time."""
+    try:
+        import qqa
+        import torch
+    except ImportError:
+        raise Skip("qqa is not installed; `pip install dcra[samplers]` brings it") from None
+    objective = _sparse_objective(problem)
+    torch.set_num_threads(allowed.threads)
+
+    def run(epochs: int) -> Host:
+        qqa.fix_seed(allowed.seed)
+        options = {"num_epochs": epochs, "check_interval": epochs, "record_history": False, "verbose": False}
+        found = qqa.anneal(objective, **options).best_sol
+        return np.asarray(found.cpu().numpy(), np.float64).reshape(problem.n)
+
+    epochs = _fitting(run, allowed.seconds)
+
+    def answer() -> QuadraticAnswer:
+        x = run(epochs)
+        return QuadraticAnswer(x if problem.domain == "binary" else 2 * x - 1)
+
+    return answer
+
+
+def _sparse_objective(problem: Problem) -> Any:
+    """A problem over {0,1} as qqa has it: a linear part, and a weight for each pair."""
+    import torch
+    from qqa.compile import SparseQUBO
+    from qqa.engines.qqa.sparse import SparseQUBOProblem
+
+    model = _model(problem).change_vartype("BINARY", inplace=False)
+    linear, (row, col, weight), _ = model.to_numpy_vectors(range(problem.n))
+    pairs = torch.tensor(np.stack([row, col]).astype(np.int64))
+    return SparseQUBOProblem(SparseQUBO(torch.tensor(linear).float(), pairs, torch.tensor(weight).float()))
 
 
 def _best_of(part: Callable[[int], Any], n: int, threads: int) -> QuadraticAnswer:
