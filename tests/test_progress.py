@@ -19,11 +19,12 @@ from dcra.engines import Engine, Starts, State
 from dcra.search.state import Limits
 
 
-def search(seconds: float = 2.0, fun: float = 8.0, bound: float = 6.0, **limits: Any) -> Any:
+def search(
+    seconds: float = 2.0, fun: float = 8.0, bound: float = 6.0, proof: Any = None, **limits: Any
+) -> Any:
     """What the display reads of a search."""
-    return SimpleNamespace(
-        seconds=seconds, fun=fun, lower_bound=bound, tiny=0.0, finished=8, limits=Limits(**limits)
-    )
+    known = {"fun": fun, "lower_bound": bound, "tiny": 0.0, "finished": 8, "proof": proof}
+    return SimpleNamespace(seconds=seconds, limits=Limits(**limits), **known)
 
 
 @pytest.fixture
@@ -39,6 +40,8 @@ def test_figures():
     assert display.figures(search()) == "2.0 s   best 8   bound 6   gap 25.0%   8 starts"
     assert display.figures(search(bound=-inf)) == "2.0 s   best 8   8 starts"
     assert display.figures(search(fun=inf, bound=-inf)) == "2.0 s   8 starts"
+    tree = SimpleNamespace(nodes=40, n_open=3)
+    assert display.figures(search(bound=-inf, proof=tree)).endswith("8 starts   40 nodes, 3 open")
 
 
 class Display:

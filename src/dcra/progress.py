@@ -86,6 +86,8 @@ def figures(search: Search) -> str:
         known = isfinite(search.fun)
         parts.append(gap_text(search.fun, search.lower_bound, digits=1) if known else "gap unknown")
     parts.append(f"{search.finished} starts")
+    if search.proof is not None:
+        parts.append(f"{search.proof.nodes} nodes, {search.proof.n_open} open")
     return "   ".join(parts)
 
 

@@ -178,6 +178,10 @@ class ProofState(State):
         return 0 if self.form is None else self.tree.nodes
 
     @property
+    def n_open(self) -> int:
+        return 0 if self.form is None else self.tree.n_open
+
+    @property
     def steps(self) -> int:
         return self.nodes
 
