@@ -32,7 +32,7 @@ enum Event : int64_t { TO_LOW = 0, TO_HIGH = 1, LEAF = 2, BRANCH = 3, POINT = 4 
 // cursor
 enum Place : int64_t {
     PHASE, DEPTH, NODES, BUDGET, NODE, NEXT, USED, EVENTS, SLOPES, EVERY, AGAIN, SPENT, COUNT, DONE, STALE, CHOSEN,
-    SAVED, TRIED, LEFT
+    SAVED, TRIED, LEFT, LOOKED
 };
 // numbers
 enum Number : int64_t { CUTOFF, BEST, REST, ROOT, SCORE, SAFE, ALLOWED };
@@ -230,7 +230,9 @@ inline int64_t divide(const Kinks& A, const Vertex& v, const Tree& t, int64_t& w
     at[CHOSEN] = -1;
     t.numbers[SCORE] = -1;
     at[PHASE] = TRY;
-    const bool whole = count == 0, now = at[EVERY] > 0 && at[NODES] % at[EVERY] == 1;
+    const bool whole = count == 0;
+    const bool now = at[EVERY] > 0 && at[NODES] % at[EVERY] == 0 && at[LOOKED] <= at[NODES];
+    if (now) at[LOOKED] = at[NODES] + 1;
     for (int64_t m = 0; m < count; ++m) t.scores[m] = score_of(v, t, t.candidates[m], room);
     at[COUNT] = count;
     if (whole) {

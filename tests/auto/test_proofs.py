@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dcra
-from dcra.auto.proofs import ProofBeside, ProvePlan, root_work
+from dcra.auto.proofs import ProvePlan, root_work
 from dcra.compiled.form import compile_problem
 from dcra.exact.prove import Patience, ProofState
 
@@ -94,5 +94,4 @@ def test_a_point_given_is_where_the_tree_begins():
 
 def test_larger_roots_take_more_work():
     assert root_work(100, 200) < root_work(200, 200) < root_work(200, 400)
-    assert ProofBeside.bounds
     assert ProvePlan.exact

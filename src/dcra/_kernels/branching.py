@@ -152,7 +152,7 @@ class Tree(_Tree, Struct):
         residual    float64 (r) rw
         numbers     float64 (7) rw
         candidates  int64 (n) rw
-        cursor      int64 (19) rw
+        cursor      int64 (20) rw
         events      int64 (e, 4) rw
         slopes      float64 (s, r) rw
     """
@@ -246,7 +246,7 @@ def tree(low: Array, high: Array, r: int, levels: int, room: int, records: int) 
     trail, candidates = np.zeros((2, n), np.int64)
     saved = (x, q, y, z, J, I, size, np.zeros(deep), np.empty((K, K)), np.empty(room))
     path = (spot, var, side, node, mark, trail, low, high)
-    known = (gains, tries, scores, best, point, np.zeros(r), np.zeros(7), candidates, np.zeros(19, np.int64))
+    known = (gains, tries, scores, best, point, np.zeros(r), np.zeros(7), candidates, np.zeros(20, np.int64))
     events = np.zeros((2 * records + n + 4, 4), np.int64)
     return Tree(*saved, *path, *known, events, np.empty((records + 4, r)))
 

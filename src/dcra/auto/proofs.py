@@ -18,13 +18,17 @@ from dcra.search.state import Search
 if TYPE_CHECKING:
     from dcra.auto.decision import Traits
 
-SHARE_BESIDE, SHARE_PROMISING = 0.05, 0.3
-"""Shares of a time limit that a tree beside a search takes, and takes if that will be the end of it."""
+SMALL_GAP = 0.1
+"""Relative gap after the first descents up to which a proof is likely: planted points have it."""
 
-PASSES_PER_START, PROMISING = 70, 6.0
-"""The same where starts are counted: passes over A for each, and how many times as many."""
+SHARES = {True: (0.3, 0.5), False: (0.02, 0.3)}
+"""Shares of a time limit that a tree beside a search may take, and may take if it will be closed by then:
+where the gap is small, and where it is not."""
 
-ROOTS = 2.0
+PASSES = {True: (200.0, 800.0), False: (8.0, 120.0)}
+"""The same where starts are counted, as passes over A for each of them."""
+
+ROOTS = 1.5
 """Roots that must fit into it: what the first bound leaves open there is tried variable by variable."""
 
 BEFORE = 3
@@ -99,48 +103,59 @@ def root_work(n: int, r: int) -> float:
 
 
 def worthwhile(search: Search, seconds_left: float | None) -> bool:
-    """Whether the root fits into what a tree beside a search may take."""
+    """Whether the root fits into what a tree beside a search may take, should the gap be small."""
     compiled = search.compiled
     if not compiled.loops or not is_straight(compiled.problem) or not has_kinks(compiled.problem):
         return False
-    return ROOTS * root_work(compiled.n, max(1, compiled.n_rows)) <= patience_for(search, seconds_left).least
+    return fits(search, patience_for(search, seconds_left, likely=True))
 
 
-def patience_for(search: Search, seconds_left: float | None) -> Patience:
+def fits(search: Search, patience: Patience) -> bool:
+    rows = max(1, search.compiled.n_rows + search.compiled.problem.n_constraints)
+    return ROOTS * root_work(search.compiled.n, rows) <= patience.least
+
+
+def patience_for(search: Search, seconds_left: float | None, likely: bool) -> Patience:
+    """What a tree may take, by whether it is likely to be closed."""
     if seconds_left is None:
-        work = PASSES_PER_START * min(search.limits.most_starts, 1e6) * search.compiled.work_per_pass
-        return Patience(work, PROMISING * work)
+        unit = min(search.limits.most_starts, 1e6) * search.compiled.work_per_pass
+        return Patience(*(passes * unit for passes in PASSES[likely]))
     rate = costs.SIMPLEX_RATE / costs.slowdown() * max(0.0, seconds_left)
-    return Patience(SHARE_BESIDE * rate, SHARE_PROMISING * rate)
+    return Patience(*(share * rate for share in SHARES[likely]))
 
 
 def prove_beside(traits: Traits, general: Plan) -> Plan:
-    return ProofBeside(general, patience_for(traits.search, traits.seconds_left))
+    return ProofBeside(general, traits.seconds_left)
 
 
 class ProofBeside(Plan):
-    """A search, and after its first descents a tree, which ends both if it can."""
+    """A search, and after its first descents and bound a tree, which ends both if it can."""
 
-    bounds = True
-
-    def __init__(self, general: Plan, patience: Patience) -> None:
-        self.general, self.patience = general, patience
-        self.begun = False
+    def __init__(self, general: Plan, seconds_left: float | None) -> None:
+        self.general, self.seconds_left = general, seconds_left
+        self.tried = False  # at all
+        self.likely = False  # with a small gap
 
     def next(self, search: Search) -> Task | None:
-        if not self.begun and search.finished >= BEFORE:
-            return self._tree(search)
-        task = self.general.next(search)
-        if task is not None:
-            return task.within(self.general)
-        idle = search.finished >= search.started and search.finished > 0
-        return self._tree(search) if idle and not self.begun else None
+        tree = self._tree(search) if search.finished >= BEFORE else None
+        task = tree or self.general.next(search)
+        if task is None:
+            idle = search.finished >= search.started and search.finished > 0
+            return self._tree(search) if idle else None
+        return task if tree is not None else task.within(self.general)
 
-    def _tree(self, search: Search) -> Task:
-        self.begun = True
+    def _tree(self, search: Search) -> Task | None:
+        """A tree, where none was tried, or where the gap has become small since."""
+        likely = search.fun - search.lower_bound <= SMALL_GAP * abs(search.fun)
+        if self.likely or (self.tried and not likely):
+            return None
+        self.tried, self.likely = True, likely
+        patience = patience_for(search, self.seconds_left, likely)
+        if not fits(search, patience):
+            return None
         points = None if search.spins is None else search.spins[None]
-        engine = Prove(patience=self.patience)
-        return ProofTask(engine, Starts(search.seed, search.started, 1, points), counts=False)
+        starts = Starts(search.seed, search.started, 1, points)
+        return ProofTask(Prove(patience=patience), starts, counts=False)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         if task.owner is not None and task.inner is not None:

@@ -69,6 +69,12 @@ class ProofTree:
         at_work = 0.0 if self.current is None else self.current.share
         return 1.0 - at_work - sum(node.share for _, _, node in self.open)
 
+    @property
+    def progress(self) -> float:
+        """About how much of the work is done: what is closed or, before that, what the root has fixed."""
+        fixed = np.count_nonzero(self.fixed) / self.form.n
+        return max(self.closed, fixed * fixed)
+
     def advance(self, work: int) -> Found:
         """Go on for about `work` entries of A."""
         if self.current is None:

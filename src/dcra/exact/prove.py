@@ -28,7 +28,7 @@ WORTH_TELLING = 0.01
 class Patience(NamedTuple):
     """Work (entries of A) after which a tree is given up, and after which it is whatever it promises.
 
-    Between the two it goes on as long as what it has closed says that it will be done before the second.
+    Between the two it goes on as long as its progress says that it will be done before the second.
     """
 
     least: float = inf
@@ -37,7 +37,7 @@ class Patience(NamedTuple):
     def exhausted(self, tree: ProofTree) -> bool:
         if tree.work <= self.least:
             return False
-        return tree.work > self.most or tree.work > self.most * tree.closed
+        return tree.work > self.most * min(1.0, tree.progress)
 
 
 ENDLESS = Patience()

@@ -104,7 +104,7 @@ def last_answer(search: Search) -> None:
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
     """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
     search.patient = search.pool is not None and plan.whole_pool
-    bounded = plan.exact or plan.bounds or search.seconds_left < SHORTEST_BOUNDED
+    bounded = plan.exact or search.seconds_left < SHORTEST_BOUNDED
 
     def next_job() -> Job | None:
         nonlocal bounded

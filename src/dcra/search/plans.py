@@ -49,9 +49,6 @@ class Plan(ABC):
     exact = False
     """Whether its tasks, all done, have looked at every point."""
 
-    bounds = False
-    """Whether its tasks raise the lower bound, so that no other stage need do it."""
-
     least = -inf
     """What no feasible point falls below, once they are done; inf where there is none."""
 
