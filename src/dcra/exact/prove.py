@@ -21,6 +21,9 @@ from dcra.model.rounding import error_at
 WHOLE_DROP = 0.5
 """How far below the best value a bound may stay where values are whole numbers."""
 
+CLOSING = 4.0
+"""How many times that is near enough to the best value to end a search."""
+
 WORTH_TELLING = 0.01
 """Share of the gap by which a bound must rise to be news."""
 
@@ -74,7 +77,7 @@ class ProofState(State):
         self, compiled: Compiled, points: Host | None, record: int = 0, patience: Patience | None = None
     ) -> None:
         self.compiled, self.patience = compiled, patience or ENDLESS
-        self.given_up = False
+        self.given_up, self.drop = False, 0.0
         self.judge = Judge(compiled)
         self.fun, self.spins = inf, np.ones(compiled.n)
         self.told, self.news = -inf, list[News]()
@@ -136,7 +139,8 @@ class ProofState(State):
         self.news.append(News(self.spins[None]))
         assert self.form is not None
         self.tree.best = min(self.tree.best, self.form.in_units(self.fun))
-        self.tree.cutoff = min(self.tree.cutoff, self.form.in_units(self.fun - self._drop()))
+        self.drop = self._drop()
+        self.tree.cutoff = min(self.tree.cutoff, self.form.in_units(self.fun - self.drop))
 
     def _drop(self) -> float:
         """What is no gap: rounding, or less than the least difference of two values."""
@@ -159,7 +163,10 @@ class ProofState(State):
         return self.bound if self.form is not None and self.tree.done else -inf
 
     def _tell(self) -> None:
+        """Report a bound that has risen; not one that would end the search before the tree is closed."""
         bound = self.bound
+        if not self.tree.done and bound > self.fun - CLOSING * self.drop:
+            return
         rise = WORTH_TELLING * (self.fun - bound) if isfinite(self.fun) and isfinite(bound) else 0.0
         if isfinite(bound) and (bound > self.told + rise or self.told == -inf):
             self.told = bound
