@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from os import PathLike
 from typing import Any
 
 import array_api_compat as compat
@@ -47,6 +48,13 @@ def is_dask(x: object) -> bool:
 def is_jax(x: Array) -> bool:
     """Whether `x` is an array of JAX, which by default has no float64: it is worked on as one of NumPy."""
     return not is_numpy(x) and compat.is_jax_array(x)
+
+
+def is_in_parts(x: object) -> bool:
+    """Whether x is a matrix in parts: a lazy array of Dask, or a list of the names of files."""
+    return is_dask(x) or (
+        isinstance(x, list | tuple) and bool(x) and all(isinstance(part, str | PathLike) for part in x)
+    )
 
 
 def is_torch(x: Array) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, is_dask, on_accelerator, to_numpy
+from dcra._array import Array, Host, from_numpy, is_dask, is_in_parts, on_accelerator, to_numpy
 from dcra._kernels import library
 from dcra.accelerator.device import check_device
 from dcra.auto.placement import device_under, home_of, place
@@ -83,7 +83,9 @@ def minimize(
 
     Parameters
     ----------
-    A : (r, n) array, scipy.sparse matrix or LinearOperator
+    A : (r, n) array, scipy.sparse matrix or LinearOperator; or in parts
+        A Dask array chunked by rows, or a list of files that hold some rows each, stays in those parts and
+        may be larger than the memory of one machine: see docs/scale.md.
     b : (r,) array
     loss : str or Loss
         "l1", "squared", "huber", "hinge", "squared_hinge", "quantile", "epsilon_insensitive", "logistic",
@@ -115,6 +117,15 @@ def minimize(
     array([ 1., -1.])
     """
     begun = time.perf_counter()
+    limits = (method, time_limit, starts, target, seed, x0, callback, n_jobs)
+    options = SolveOptions(*limits, gap, pool, fixed, executor, window, device)
+    if is_in_parts(A):
+        from dcra.machines.row_sweeps import minimize_rows
+
+        about = {"weights": weights, "domain": domain, "linear": linear}
+        return minimize_rows(
+            A, b, loss, about, {"constraints": constraints, "quadratic": quadratic}, options, begun
+        )
     watch = watch_for(begun, time_limit)
     kind: Any = IntegerProblem if isinstance(domain, Integers) else Problem
     problem = kind(
@@ -124,8 +135,6 @@ def minimize(
         domain=domain,
         constraints=constraints,
     )
-    limits = (method, time_limit, starts, target, seed, x0, callback, n_jobs)
-    options = SolveOptions(*limits, gap, pool, fixed, executor, window, device)
     return solve_since(begun, problem, options, progress)
 
 
