@@ -12,10 +12,17 @@ export DCRA_DATA ?= $(abspath $(SHARED))
 LEVEL := $(if $(filter x86_64,$(shell uname -m)),v2,native)
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
-.PHONY: demo test lint format packages sanitize campaign clean
+CLUSTER ?= --size 500 500 --starts 16
+
+.PHONY: cluster-demo demo test lint format packages sanitize campaign clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dcra demo
+
+# One problem on threads and on 1, 2 and 4 workers of a local cluster: make cluster-demo CLUSTER="--size 1000 1000"
+cluster-demo: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet 'dask[array,distributed]'
+	OMP_NUM_THREADS=1 $(BIN)/python examples/cluster.py $(CLUSTER)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2

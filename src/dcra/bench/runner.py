@@ -14,6 +14,7 @@ from dcra.bench import folder as folders
 from dcra.bench import rows
 from dcra.bench.base import Benchmark, Case, Choice, Row
 from dcra.bench.environment import describe_environment
+from dcra.bench.far_pool import FarPool
 from dcra.bench.pool import Pool
 from dcra.bench.registry import BENCHMARKS, find_benchmark
 from dcra.messages import suggest
@@ -43,6 +44,9 @@ class Options:
         The same for a case without a budget.
     retry : bool
         Run cases again whose rows say that they were skipped or failed.
+    executor : dask.distributed.Client or concurrent.futures.Executor, optional
+        Whose workers run the cases, each in a process of its own; `jobs` is how many at once then, if it is
+        more than 1.
     """
 
     jobs: int = 1
@@ -50,6 +54,7 @@ class Options:
     grace: float = GRACE
     own_limit: float = OWN_LIMIT
     retry: bool = False
+    executor: Any = None
 
     def __post_init__(self) -> None:
         for name in ("jobs", "threads"):
@@ -109,7 +114,7 @@ def run(
         surroundings = describe_environment(options.threads, options.jobs)
         with (
             rows.Appender(folder) as file,
-            Pool(BENCHMARKS[name], options.jobs, options.threads, folder / LOG) as pool,
+            _pool(name, options, folder) as pool,
         ):
             for case, result in pool.run([(case, options.limit(case)) for case in todo]):
                 row = finished(name, case, result, surroundings)
@@ -118,6 +123,13 @@ def run(
                 if watch is not None:
                     watch(case, row)
     return outcome
+
+
+def _pool(name: str, options: Options, folder: Path) -> Pool | FarPool:
+    path, jobs, threads = BENCHMARKS[name], options.jobs, options.threads
+    if options.executor is None:
+        return Pool(path, jobs, threads, folder / LOG)
+    return FarPool(path, threads, options.executor, None if jobs == 1 else jobs)
 
 
 def check_choice(subject: Benchmark, choice: Choice) -> None:

@@ -77,6 +77,8 @@ def _command(name: str) -> click.Command:
             click.Option(["--instances"], type=int, help="Instances of each size."),
             click.Option(["--budget"], metavar="FACTOR", help="Factor on the seconds; own: no limit."),
             click.Option(["--jobs"], default=1, show_default=True, help="Cases at once."),
+            click.Option(["--scheduler"], metavar="ADDRESS", help="Run cases on a Dask cluster, tcp://..."),
+            click.Option(["--workers"], type=int, help="Run cases on so many Dask workers of this machine."),
             click.Option(["--threads"], default=1, show_default=True, help="Threads of a solve."),
             click.Option(["--retry"], is_flag=True, help="Run again what was skipped or failed."),
             click.Option(["--out"], type=click.Path(path_type=Path), help=f"Folder [default: bench-{name}]."),
@@ -93,6 +95,8 @@ def _run(
     instances: int | None,
     budget: str | None,
     jobs: int,
+    scheduler: str | None,
+    workers: int | None,
     threads: int,
     retry: bool,
     out: Path | None,
@@ -101,19 +105,23 @@ def _run(
     from dcra.bench.base import Choice
     from dcra.bench.progress import watching
     from dcra.bench.runner import Options, run
+    from dcra.machines.clusters import cluster
+    from dcra.search.workers import NobodyLeft
 
     folder = out or Path(f"bench-{name}")
     with bad_input():
         own = budget == "own"
         factor = None if budget is None or own else _factor(budget)
         choice = Choice(preset, _words(sizes), _words(methods), instances, factor, own)
-        options = Options(jobs, threads, retry=retry)
-        with watching(quiet) as begin:
+        with cluster(scheduler, workers) as client, watching(quiet) as begin:
+            options = Options(jobs, threads, retry=retry, executor=client)
             try:
                 outcome = run(name, choice, folder, options, partial(_begin, begin))
             except KeyboardInterrupt:
                 click.echo(f"dcra: stopped; rows so far are in {folder}: the same command goes on", err=True)
                 return 130
+            except NobodyLeft as fault:
+                raise ValueError(f"{fault}; rows so far are in {folder}: the same command goes on") from fault
             except OSError as error:
                 place = f"{error.filename}: " if error.filename else ""
                 raise ValueError(f"{place}{error.strerror or error}") from error

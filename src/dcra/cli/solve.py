@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from math import isfinite, isqrt
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,9 @@ SHORT = 64
 @click.option("--seed", type=int, help="Same seed, same answer; drawn if not given.")
 @click.option("--jobs", type=int, help="Threads; all cores by default.")
 @click.option("--device", metavar="NAME", help="Where to search: cpu, cuda, cuda:1, ...")
+@click.option("--window", type=int, help="Starts under way at a time, where they are counted; 8.")
+@click.option("--scheduler", metavar="ADDRESS", help="Solve by the workers of a Dask cluster, tcp://...")
+@click.option("--workers", type=int, help="Solve by so many processes of this machine instead of threads.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", metavar="FILE", help="Also write the answer to a .json, .npz or .txt file.")
 @click.option("--proof", metavar="FILE", help="Also write the tree that proves the answer (.npz).")
@@ -69,6 +73,8 @@ def solve(
     quiet: bool,
     jobs: int | None,
     distance: int | None,
+    scheduler: str | None,
+    workers: int | None,
     **options: Any,
 ) -> int:
     """Solve the problem in FILE.
@@ -87,10 +93,14 @@ def solve(
     from dcra.cli.outputs import check_output, check_plot, check_proof, save_output, save_plot, save_proof
     from dcra.io.limits import limited
     from dcra.io.paths import spooled
+    from dcra.machines.clusters import cluster
     from dcra.progress import terminal
     from dcra.result import Status
 
-    with bad_input():  # before the work, so that no answer is lost for want of a place to put it
+    with (
+        bad_input(),
+        ExitStack() as stack,
+    ):  # before the work, so that no answer is lost for want of a place to put it
         check_output(output)
         check_proof(proof)
         check_plot(plot)
@@ -98,7 +108,8 @@ def solve(
             limits = {"max_bytes": max_bytes, "max_size": max_size}
             problem = io.read(path, format, b=b, loss=loss, domain=domain, **limits)
             kind = format or io.recognised(path)
-        options["pool"] = pool_asked_for(options["pool"], distance)
+        client = stack.enter_context(cluster(scheduler, workers))
+        options |= {"executor": client, "pool": pool_asked_for(options["pool"], distance)}
         options |= {"n_jobs": jobs, "progress": not quiet and terminal() is not None}
         from dcra.apps.maxsat.problem import ClauseProblem
 
