@@ -135,6 +135,7 @@ class ProofBeside(Plan):
         self.general, self.seconds_left = general, seconds_left
         self.tried = False  # at all
         self.likely = False  # with a small gap
+        self.at_work = False
 
     def next(self, search: Search) -> Task | None:
         tree = self._tree(search) if search.finished >= BEFORE else None
@@ -147,12 +148,13 @@ class ProofBeside(Plan):
     def _tree(self, search: Search) -> Task | None:
         """A tree, where none was tried, or where the gap has become small since."""
         likely = search.fun - search.lower_bound <= SMALL_GAP * abs(search.fun)
-        if self.likely or (self.tried and not likely):
+        if self.at_work or self.likely or (self.tried and not likely):
             return None
         self.tried, self.likely = True, likely
         patience = patience_for(search, self.seconds_left, likely)
         if not fits(search, patience):
             return None
+        self.at_work = True
         points = None if search.spins is None else search.spins[None]
         starts = Starts(search.seed, search.started, 1, points)
         return ProofTask(Prove(patience=patience), starts, counts=False)
@@ -162,6 +164,7 @@ class ProofBeside(Plan):
             task.owner.learn(search, task.inner, outcome, fun)
             return
         assert isinstance(outcome.state, ProofState)
+        self.at_work = False
         if isfinite(outcome.state.least):
             search.prove(rounded_up(search.compiled.problem, outcome.state.least))
 

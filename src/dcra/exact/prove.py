@@ -37,6 +37,13 @@ class Patience(NamedTuple):
     least: float = inf
     most: float = inf
 
+    def portion(self, done: int, work: int) -> int:
+        """Work up to the next of the places at which it may end, whatever the pauses are."""
+        if self.least == inf:
+            return work
+        step = max(1.0, self.least / 8)
+        return int(min(work, step - done % step + 1))
+
     def exhausted(self, tree: ProofTree) -> bool:
         if tree.work <= self.least:
             return False
@@ -104,7 +111,7 @@ class ProofState(State):
     def advance(self, work: int) -> None:
         if self.done:
             return
-        found = self.tree.advance(work)
+        found = self.tree.advance(self.patience.portion(self.tree.work, work))
         self.log.take(found.records)
         self._take(found)
         self.given_up = not self.tree.done and self.patience.exhausted(self.tree)
