@@ -68,9 +68,8 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=100.0)
     parser.add_argument("--bandwidth", type=float, default=1e9, help="bytes per second")
     asked = parser.parse_args()
-    print(
-        f"{'workers':>8} {'window':>7} {'jobs/s':>9} {'formula':>9} {'binds':>10} {'efficiency':>10} {'A, s':>6}"
-    )
+    print(f"{'workers':>8} {'window':>7} {'jobs/s':>9} {'formula':>9} {'binds':>10}", end=" ")
+    print(f"{'efficiency':>10} {'A, s':>6}")
     for workers in asked.workers:
         for given in asked.window:
             window = given or 2 * workers

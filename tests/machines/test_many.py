@@ -36,7 +36,7 @@ def test_many_problems(executor):
     for index, problem in enumerate(problems):
         one = dcra.solve(problem, starts=3, seed=5)
         assert np.array_equal(found[index].x, one.x)
-        assert (found[index].fun, found[index].lower_bound) == (one.fun, one.lower_bound)
+        assert (found[index].fun, found[index].n_starts) == (one.fun, one.n_starts)
 
 
 def test_one_after_another_by_default():

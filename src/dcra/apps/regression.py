@@ -12,6 +12,7 @@ from dcra._array import Host
 from dcra.apps._intercept import LEAST_SECONDS, Data, Deadline, fit_both, fit_weights
 from dcra.apps._outliers import OutlierReport, report
 from dcra.apps._scale import Scaled, fit_scale
+from dcra.apps._sharing import SharesExecutor
 from dcra.engines.base import Engine
 from dcra.losses import Huber, Loss, Quantile, as_loss
 from dcra.model.term import vector
@@ -29,7 +30,7 @@ except ImportError as error:
 __all__ = ["BinaryRegressor", "OutlierReport"]
 
 
-class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """y ~ X w + intercept with every weight w_j in {-1,1} or {0,1}, under a loss that may be robust.
 
     minimise  sum_i s_i f(x_i'w + intercept - y_i)  over binary w (and the intercept, if it is fitted),
@@ -69,7 +70,10 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         in turns with the weights, from several first values; no bound is known then.
     n_jobs : int, optional
         Threads, in scikit-learn's sense: None is one unless a joblib context says otherwise, -1 all. Without
-        a time limit the answer does not depend on it.
+        a time limit the answer does not depend on it. With an executor, jobs under way at a time.
+    executor : dask.distributed.Client or concurrent.futures.Executor, optional
+        Who takes starts to their ends, as in `dcra.solve`; clones share it. Without a time limit the answer
+        does not depend on it either.
 
     Attributes
     ----------
@@ -116,6 +120,7 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         constraints: Any = None,
         linear: Any = None,
         scale: float | str = 1.0,
+        executor: Any = None,
     ) -> None:
         self.loss = loss
         self.threshold = threshold
@@ -130,6 +135,7 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.constraints = constraints
         self.linear = linear
         self.scale = scale
+        self.executor = executor
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,7 +169,8 @@ class BinaryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "method": self.method,
             "starts": self.starts,
             "seed": self._seed(),
-            "n_jobs": effective_n_jobs(self.n_jobs),
+            "n_jobs": self.n_jobs if self.executor is not None else effective_n_jobs(self.n_jobs),
+            "executor": self.executor,
         }
         columns = y.T if y.ndim == 2 else y[None]
         each = []

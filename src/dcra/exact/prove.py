@@ -72,6 +72,7 @@ class Prove(Engine):
     needs: ClassVar[frozenset[str]] = frozenset({"kinks"})
     plan: ClassVar[str] = "prove"
     takes_constraints: ClassVar[bool] = True
+    travels: ClassVar[bool] = False  # the search asks its tree for the proof
 
     def start(self, compiled: Compiled, starts: Starts) -> ProofState:
         return ProofState(compiled, starts.points, self.record, self.patience)

@@ -60,7 +60,10 @@ class Dispatch:
             raise NobodyLeft(gone(loss)) from loss
         except RuntimeError as error:  # what all executors of the standard library say of their end
             raise ValueError(f"`executor` takes no work any more: {error}") from error
-        self.watch(Flight(tag, sent, errand, losses))
+        except OSError:  # a worker that has died may be on its scheduler's list for a while
+            self.stranded.append(Flight(tag, Future(), errand, losses))
+        else:
+            self.watch(Flight(tag, sent, errand, losses))
 
     def watch(self, flight: Flight) -> None:
         self.flying.append(flight)
@@ -107,26 +110,27 @@ class Dispatch:
 
     def send_again(self) -> None:
         """After losses: let those who are there carry out what others have left."""
-        if self.stranded and self._somebody():
+        if not self.stranded:
+            return
+        if not self.team.is_empty():
             self.team.recover()
             stranded, self.stranded = self.stranded, []
             for flight in stranded:
                 assert flight.errand is not None
-                self.send(flight.tag, flight.errand, flight.losses + 1)
+                self.send(flight.tag, flight.errand, flight.losses + int(flight.future.done()))
+        self._expect_somebody(not self.stranded)
 
     def _look_around(self) -> None:
         afar = any(flight.errand is not None for flight in self.flying)
         if afar and time.perf_counter() - self.heard > SILENCE:
-            self._somebody()
+            self._expect_somebody(not self.team.is_empty())
 
-    def _somebody(self) -> bool:
-        """Whether anybody is left; an error where nobody has been for long."""
-        if not self.team.is_empty():
+    def _expect_somebody(self, present: bool) -> None:
+        """An error where nobody has been there for long."""
+        if present:
             self.heard = time.perf_counter()
-            return True
-        if time.perf_counter() - self.heard > ABSENCE:
+        elif time.perf_counter() - self.heard > ABSENCE:
             raise NobodyLeft(f"`executor` has had no worker for {ABSENCE:g} seconds")
-        return False
 
     @property
     def busy_here(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -109,15 +109,13 @@ class DaskTeam(Team):
     def __init__(self, shared: Any, client: Any) -> None:
         super().__init__(shared)
         self.client = client
-        self.executor = client.get_executor(pure=False)
         self.scattered: Any = None
         self.halted = False
 
     def send(self, errand: Errand) -> Future[Any]:
         if self.scattered is None:
             self.scattered = self.client.scatter(Cargo(self.shared), broadcast=True, hash=False)
-        future: Future[Any] = self.executor.submit(carry_out_arrived, errand, self.scattered)
-        return future
+        return promised(self.client.submit(carry_out_arrived, errand, self.scattered, pure=False))
 
     def recover(self) -> None:
         """The last copy of what is shared may have gone with its worker: it is scattered again."""
@@ -140,6 +138,27 @@ class DaskTeam(Team):
     def close(self) -> None:
         self.halt()
         self.scattered = None
+
+
+def promised(future: Any) -> Future[Any]:
+    """A future of Dask as one of the standard library, which hears of all that may become of it.
+
+    A result may be lost with its worker between its end and its journey; Dask's own executor would not tell.
+    """
+    promise: Future[Any] = Future()
+
+    def hand_over(done: Any) -> None:
+        with suppress(InvalidStateError):  # it was cancelled meanwhile
+            try:
+                answer = done.result()
+            except BaseException as error:
+                promise.set_exception(error)
+            else:
+                promise.set_result(answer)
+
+    promise.add_done_callback(lambda one: future.cancel() if one.cancelled() else None)
+    future.add_done_callback(hand_over)
+    return promise
 
 
 def carry_out_arrived(errand: Errand, arrived: Cargo) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dcra.apps._sharing import SharesExecutor
 from dcra.apps.hashing.features import Features
 from dcra.apps.hashing.linear_hash import LinearHash
 from dcra.apps.hashing.relevance import relevance_table
@@ -25,7 +26,7 @@ W_STEPS = ("accelerated", "huber-descent")
 STARTS = ("separated", "random")
 
 
-class SupervisedHashing(LinearHash):
+class SupervisedHashing(SharesExecutor, LinearHash):
     """Binary codes X (n, r) from which the labels can be read off linearly, and a hash function for queries.
 
     minimise  sum_i f(W x_i + w - y_i) + delta/2 |W|^2 + nu (|X - Phi P|^2 + ridge |P|^2)
@@ -77,6 +78,9 @@ class SupervisedHashing(LinearHash):
     random_state : int, RandomState instance or None
     n_jobs : int, optional
         Threads, in scikit-learn's sense. The codes do not depend on it.
+    executor : dask.distributed.Client or concurrent.futures.Executor, optional
+        Who improves codes, as in `dcra.minimize_batch`: in chunks of 4096 distinct samples, which may give
+        other codes than all at once. Clones share it.
     progress : bool
         Print a line per round, on a terminal.
 
@@ -133,6 +137,7 @@ class SupervisedHashing(LinearHash):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool = False,
+        executor: Any = None,
     ) -> None:
         self.n_bits = n_bits
         self.loss = loss
@@ -154,13 +159,14 @@ class SupervisedHashing(LinearHash):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.executor = executor
 
     def _needs_labels(self) -> bool:
         return self.target != "features"
 
     def _learn(self, features: Features, table: TargetTable | None, seed: int) -> None:
         targets = self._targets(features, table)
-        x_step = XStep(self._loss(), float(self.nu), self.solver, seed, self._jobs)
+        x_step = XStep(self._loss(), float(self.nu), self.solver, seed, self._jobs, self.executor)
         model = HashingModel(
             targets, features, x_step, self._delta(targets), float(self.ridge), self.fit_intercept
         )

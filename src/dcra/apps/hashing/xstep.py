@@ -30,6 +30,7 @@ class XStep:
     solver : str or Engine
         Any method of `dcra.minimize`; "auto" is the batched search, others take one start per problem.
     seed, n_jobs : int
+    executor : dask.distributed.Client or concurrent.futures.Executor, optional
     """
 
     loss: Loss
@@ -37,6 +38,7 @@ class XStep:
     solver: str | Engine
     seed: int
     n_jobs: int
+    executor: Any = None
 
     def improve(self, W: Host, Y: Host, X: Host, H: Host | None = None) -> tuple[Host, int]:
         """Codes (k, r) no worse than X for targets Y (k, d) and hash values H (k, r); how many are new."""
@@ -55,6 +57,8 @@ class XStep:
         A, B, weights = self.template(W, Y, H)
         starts = None if self.solver == "auto" else 1
         options: dict[str, Any] = {"method": self.solver, "seed": self.seed, "n_jobs": self.n_jobs}
+        if self.executor is not None:
+            options |= {"executor": self.executor, "n_jobs": None}
         result = minimize_batch(A, B.T, self.loss, weights=weights, starts=starts, **options)
         found = np.asarray(result.x).T.astype(np.int8)
         return found, self.values(W, Y, found, H)

@@ -97,6 +97,8 @@ def detect(
     n_jobs: int | None = None,
     labels: str | None = None,
     time_limit: float | None = None,
+    executor: Any = None,
+    chunk: int | None = None,
 ) -> Detection:
     """Symbols s with a small loss of Hs - y.
 
@@ -125,6 +127,11 @@ def detect(
         of 3GPP TS 38.211.
     time_limit : float, optional
         Seconds; frames that are left then have the best that is known of them, with status "time_limit".
+    executor : dask.distributed.Client or concurrent.futures.Executor, optional
+        Whose workers decide chunks of frames, each by one thread: see docs/scale.md.
+    chunk : int, optional
+        Frames that are decided together, as if they were all; the answer depends on it. All of them by
+        default, 256 with an executor.
 
     Returns
     -------
@@ -143,6 +150,14 @@ def detect(
     begun = time.perf_counter()
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     limit = check_seconds("time_limit", time_limit)
+    if (executor is not None or chunk is not None) and np.ndim(y) == np.ndim(H) == 2:
+        if limit is not None:
+            raise ValueError("`time_limit` does not go with `executor` or `chunk`: leave one of them out")
+        from dcra.apps.mimo.chunks import detect_chunks
+
+        about = {"H": H, "noise": noise, "constellation": constellation, "loss": loss, "soft": soft}
+        about |= {"seed": chosen, "labels": labels}
+        return detect_chunks(np.asarray(y), about, n_jobs, executor, chunk, begun)
     threads = Threads(check_jobs("n_jobs", n_jobs) or default_jobs(), limit, begun)
     request = Request(constellation_or_alphabet(constellation, labels), loss, soft, chosen, threads)
     H, y, noise, short = prepared(H, y, noise)

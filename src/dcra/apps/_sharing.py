@@ -1,0 +1,20 @@
+"""Estimators whose clones share an executor: it cannot be copied, and need not be."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import clone
+
+
+class SharesExecutor:
+    """A scikit-learn estimator with a parameter `executor`."""
+
+    executor: Any
+
+    def __sklearn_clone__(self) -> Self:
+        params: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
+        executor = params.pop("executor")
+        twin: Self = type(self)(**{name: clone(value, safe=False) for name, value in params.items()})
+        twin.executor = executor
+        return twin

@@ -1,0 +1,91 @@
+"""More frames than one call should take: chunks, each decided as if it were all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcra._array import Host, to_numpy
+from dcra.machines.dispatch import Dispatch
+from dcra.machines.pickles import Cargo
+from dcra.machines.teams import Team, team_for
+from dcra.machines.worker import Errand
+from dcra.named import load
+from dcra.result import Status
+from dcra.search.checks import check_count
+from dcra.search.threads import default_jobs
+from dcra.search.workers import PATIENCE
+
+if TYPE_CHECKING:
+    from dcra.apps.mimo.detect import Detection
+
+CHUNK = 256
+"""Frames of a chunk where nothing else is asked for."""
+
+BY_FRAME = ("symbols", "bits", "spins", "llrs")
+"""Fields whose second axis are the frames."""
+
+
+def detect_chunks(
+    y: Any, about: dict[str, Any], n_jobs: int | None, executor: Any, chunk: int | None, begun: float
+) -> Detection:
+    """`detect` in chunks; `about` are its arguments besides."""
+    frames, jobs = to_numpy(y), check_count("n_jobs", n_jobs)
+    width = check_count("chunk", chunk) or CHUNK
+    parts = [np.ascontiguousarray(frames[:, lo : lo + width]) for lo in range(0, frames.shape[1], width)]
+    if executor is None:
+        found = [_detect(about, part, jobs) for part in parts]
+    else:
+        make, workers = team_for(executor)
+        found = _side_by_side(parts, make(about), jobs or 2 * (workers or default_jobs()))
+    return joined(found, time.perf_counter() - begun)
+
+
+def _side_by_side(parts: list[Host], team: Team, abreast: int) -> list[Detection]:
+    dispatch, waiting = Dispatch(team), list(reversed(range(len(parts))))
+    found: dict[int, Detection] = {}
+    try:
+        while waiting or len(dispatch):
+            dispatch.send_again()
+            while waiting and len(dispatch) < abreast:
+                index = waiting.pop()
+                dispatch.send(index, FramesErrand(team.key, team.version, inf, Cargo(parts[index])))
+            found |= {index: answer for index, answer, _ in dispatch.hear(PATIENCE)}
+    finally:
+        dispatch.close()
+    return [found[index] for index in range(len(parts))]
+
+
+@dataclass(frozen=True, eq=False)
+class FramesErrand(Errand):
+    """Decide some frames."""
+
+    cargo: Any
+
+    def carry_out(self, shared: Any, over: Callable[[], bool]) -> Detection:
+        return _detect(shared, self.cargo.shared, 1)
+
+
+def _detect(about: dict[str, Any], y: Host, n_jobs: int | None) -> Detection:
+    found: Detection = load("dcra.apps.mimo.detect:detect")(y=y, n_jobs=n_jobs, **about)
+    return found
+
+
+def joined(parts: list[Detection], seconds: float) -> Detection:
+    """Frames side by side; what was not all proven, or not all finished, is neither."""
+    worst = (Status.INTERRUPTED, Status.CONVERGED, Status.OPTIMAL)
+    together: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts], axis=1)
+        for name in BY_FRAME
+        if getattr(parts[0], name) is not None
+    }
+    together |= {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("fun", "proven")}
+    status = min((part.status for part in parts), key=worst.index)
+    method = ", ".join(dict.fromkeys(word for part in parts for word in part.method.split(", ")))
+    assert {field.name for field in fields(parts[0])} >= together.keys()
+    return replace(parts[0], **together, status=status, method=method, seconds=seconds)
