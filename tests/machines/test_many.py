@@ -36,7 +36,7 @@ def test_many_problems(executor):
     for index, problem in enumerate(problems):
         one = dcra.solve(problem, starts=3, seed=5)
         assert np.array_equal(found[index].x, one.x)
-        assert (found[index].fun, found[index].n_starts) == (one.fun, one.n_starts)
+        assert (found[index].fun, found[index].status) == (one.fun, one.status)
 
 
 def test_one_after_another_by_default():
