@@ -119,6 +119,9 @@ def test_options_reach_the_solver(capsys, file, monkeypatch):
         "gap": None,
         "pool": None,
         "fixed": None,
+        "executor": None,
+        "window": None,
+        "on_tick": None,
         "progress": False,
     }
 

@@ -67,7 +67,7 @@ def test_the_last_worker_of_a_cluster_dies(lonely, after_answers, monkeypatch):
     monkeypatch.setattr(dispatch, "SILENCE", 0.1)
     after_answers(lambda worker: cluster.scale(0), 3)
     with pytest.warns(RuntimeWarning, match=r"`executor` has had no worker.*; this is the best point so far"):
-        result = dcra.solve(dense(0, 100, 150), starts=10**6, seed=3, executor=client)
+        result = dcra.solve(dense(0, 100, 150), method="sweep", starts=10**6, seed=3, executor=client)
     assert result.status is Status.INTERRUPTED
     assert result.n_starts >= 3
     assert result.fun == pytest.approx(dense(0, 100, 150).objective(result.x))
@@ -80,7 +80,7 @@ def test_a_worker_of_a_pool_dies(after_answers):
         ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
         pytest.warns(RuntimeWarning, match=r"the workers of `executor` are gone \(BrokenProcessPool"),
     ):
-        result = dcra.solve(dense(0, 100, 150), starts=10**6, seed=3, executor=pool)
+        result = dcra.solve(dense(0, 100, 150), method="sweep", starts=10**6, seed=3, executor=pool)
     assert result.status is Status.INTERRUPTED
     assert result.n_starts >= 3
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.base import clone
-
 
 class SharesExecutor:
     """A scikit-learn estimator with a parameter `executor`."""
@@ -13,6 +11,8 @@ class SharesExecutor:
     executor: Any
 
     def __sklearn_clone__(self) -> Self:
+        from sklearn.base import clone
+
         params: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         executor = params.pop("executor")
         twin: Self = type(self)(**{name: clone(value, safe=False) for name, value in params.items()})

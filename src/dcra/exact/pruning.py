@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dcra._array import Host
+from dcra.foreign import importing
 
 SAMPLES = 1000
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99)
@@ -73,7 +74,8 @@ def climb(best: Pruning, r: Host, radius: float, points: float, before: float) -
 @lru_cache(maxsize=64)
 def quantiles(d: int, share: float) -> Host:
     """What the first 1, ..., d coordinates of a random unit vector take at most, in this share of them."""
-    from scipy.special import betaincinv
+    with importing():
+        from scipy.special import betaincinv
 
     j = np.arange(1, d)
     return np.append(betaincinv(j / 2, (d - j) / 2, share), 1.0)
@@ -89,7 +91,8 @@ def _samples(d: int) -> tuple[Host, Host]:
 
 def _log_cells(r: Host, radius: float) -> Host:
     """log of the cells of the last 1, ..., d orthogonal vectors in a ball."""
-    from scipy.special import gammaln
+    with importing():
+        from scipy.special import gammaln
 
     j = np.arange(1, len(r) + 1)
     return np.asarray(j / 2 * log(pi * radius) - gammaln(j / 2 + 1) - np.cumsum(np.log(r[::-1])) / 2)
