@@ -329,3 +329,13 @@ def test_steps_that_rounding_forbids_do_not_go_on_for_ever():
     for _ in range(4000):
         state.advance(1)
     assert state.done
+
+
+def test_a_curvature_that_underflows_can_grow():
+    """Beside a linear part of 1e15 the curvature of a tiny loss is zero in float32, and stayed it."""
+    A = np.array([[5.1e-31, 2.8e-31, -4.1e-31, -2.9e-31, 1.4e-30]], np.float32)
+    c = np.array([1.36e15, -1.63e15, 1.27e15, -1.04e15, 4.0e15])
+    state = DCRA().start(compiled_of(A, np.array([-1.4e-5]), "hinge", linear=c), Starts(8, 0, 2))
+    for _ in range(20_000):
+        state.advance(1)
+    assert state.done

@@ -315,11 +315,12 @@ def backtrack(it: Iterate, new: Iterate, promised: Array, small: Array) -> Itera
     """
     xp = namespace(it.V)
     kept = new.smoothed <= promised + 1e-12 * xp.abs(it.smoothed)
+    least = float(xp.finfo(it.L.dtype).smallest_normal)  # from zero nothing grows
     return new._replace(
         V=xp.where(kept[:, None, None], new.V, it.V),
         z=xp.where(kept[:, None], new.z, it.z),
         smoothed=xp.where(kept, new.smoothed, it.smoothed),
-        L=xp.where(kept, SHRINK * it.L, GROW * it.L),
+        L=xp.where(kept, SHRINK * it.L, GROW * xp.clip(it.L, least, None)),
         leave=(new.leave & kept) | small,
     )
 
