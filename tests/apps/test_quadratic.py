@@ -100,6 +100,7 @@ def test_assignment_as_a_problem():
     assert problem.objective(points).min() == pytest.approx(brute_force(F, D))
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_large_assignments_are_known_by_products(monkeypatch):
     monkeypatch.setattr("dcra.apps.qap.MOST_ENTRIES", 10)
     rng = np.random.default_rng(2)
