@@ -7,7 +7,6 @@ a bound, or the word "optimal". A finding is printed with the seed and the numbe
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -27,6 +26,7 @@ from dcra.apps.quadratic import maxcut
 from dcra.apps.regression import BinaryRegressor
 from dcra.losses import NAMES
 from tests.campaign.cases import PROFILES, Case, Part, Rng
+from tests.campaign.command import main
 from tests.campaign.oracle import EPS, LONG, truth_of
 
 Words = list[str]
@@ -224,17 +224,5 @@ def judged(kind: Callable[[Rng], Words], rng: Rng) -> Words:
         return [f"error: {type(error).__name__}: {error}"]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    counts, found = run(given.seconds, given.seed)
-    for what, count in sorted(counts.items()):
-        print(f"{count:8d}  {what}")
-    print(f"{len(found)} findings")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, run))

@@ -6,7 +6,6 @@ pasted; the exit code says whether there was any.
 
 from __future__ import annotations
 
-import argparse
 import re
 import signal
 import sys
@@ -22,6 +21,7 @@ import numpy as np
 
 from dcra.messages import SolverUnavailable
 from tests.campaign.cases import Case, draw_case, draw_methods, smaller
+from tests.campaign.command import main
 from tests.campaign.oracle import Truth, findings, truth_of
 
 PATIENCE = 60
@@ -128,17 +128,5 @@ def reported(case: Case, where: str, words: str, show: bool) -> str:
     return text
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    counts, found = run(given.seconds, given.seed)
-    for what, count in sorted(counts.items()):
-        print(f"{count:8d}  {what}")
-    print(f"{len(found)} findings")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, run))
