@@ -11,7 +11,6 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
 from dcra.exact.kinks import has_kinks
-from dcra.exact.mixed_model import piecewise_linear, piecewise_quadratic
 from dcra.losses import Loss
 from dcra.messages import suggest
 from dcra.model.operators import MATERIALIZE_ENTRIES, MatrixFree
@@ -65,8 +64,12 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     ),
     "small": lambda compiled: "" if compiled.n <= 40 else "at most 40 variables",
     "convex": lambda compiled: _losses(compiled, "convex", lambda loss: loss.convex),
-    "piecewise linear": lambda compiled: _losses(compiled, "piecewise linear", piecewise_linear),
-    "piecewise quadratic": lambda compiled: _losses(compiled, "piecewise quadratic", piecewise_quadratic),
+    "piecewise linear": lambda compiled: _losses(
+        compiled, "piecewise linear", load("dcra.exact.mixed_model:piecewise_linear")
+    ),
+    "piecewise quadratic": lambda compiled: _losses(
+        compiled, "piecewise quadratic", load("dcra.exact.mixed_model:piecewise_quadratic")
+    ),
     "kinks": lambda compiled: (
         "" if has_kinks(compiled.problem) else "losses of the table alone, and A by columns and not too large"
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,13 @@ METHODS = {
     "mpec-adm": 0.02,
     "l2box-admm": 0.2,
     "mpec-epm-table": 0.5,
+    "gurobi": 0.3,
+    "cpsat": 0.3,
+    "scip": 0.3,
 }
-"""How often each method is tried: those that take their time, seldom."""
+"""How often each method is tried: those that take their time, seldom; solvers that are missing refuse in words."""
+
+TORCH = find_spec("torch") is not None
 
 Rng = np.random.Generator
 Draw = Callable[[Rng, tuple[int, ...]], np.ndarray]
@@ -95,11 +101,12 @@ class Case:
     rows: tuple[Rows, ...] = ()
     dtype: str = "float64"
     sparse: bool = False
+    torch: bool = False
     seed: int = 0
     profiles: tuple[str, ...] = field(default=(), compare=False)
 
     def problem(self) -> dcra.Problem:
-        store: Any = sparse.csr_array if self.sparse else np.asarray
+        store = self._store()
         terms = [dcra.Term(p.loss, store(p.A.astype(self.dtype)), p.b, p.weight) for p in self.parts]
         return dcra.Problem(
             terms,
@@ -109,6 +116,13 @@ class Case:
             domain=self.domain,
             constraints=[LinearConstraint(r.G, r.low, r.high) for r in self.rows],
         )
+
+    def _store(self) -> Callable[[np.ndarray], Any]:
+        if self.torch and TORCH:
+            from torch import from_numpy
+
+            return from_numpy
+        return sparse.csr_array if self.sparse else np.asarray
 
     def solve(self) -> dcra.Result:
         return dcra.solve(self.problem(), method=self.method, starts=2, seed=self.seed, n_jobs=1)
@@ -148,6 +162,7 @@ def draw_case(rng: Rng) -> Case:
         rows=tuple(_draw_rows(rng, draw, n, domain) for _ in range(rng.choice(3, p=[0.6, 0.3, 0.1]))),
         dtype=str(rng.choice(["float64", "float32"], p=[0.8, 0.2])),
         sparse=bool(rng.random() < 0.2),
+        torch=bool(rng.random() < 0.05),
         seed=int(rng.integers(100)),
         profiles=tuple(profiles),
     )
@@ -194,7 +209,7 @@ def smaller(case: Case) -> Iterator[Case]:
     for name in ("linear", "quadratic"):
         if getattr(case, name) is not None:
             yield replace(case, **{name: None})
-    settings = {"constant": 0.0, "sparse": False, "dtype": "float64", "seed": 0}
+    settings = {"constant": 0.0, "sparse": False, "torch": False, "dtype": "float64", "seed": 0}
     for name, value in settings.items():
         if getattr(case, name) != value:
             yield replace(case, **{name: value})
