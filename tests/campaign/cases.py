@@ -41,7 +41,7 @@ METHODS = {
     "cpsat": 0.3,
     "scip": 0.3,
 }
-"""How often each method is tried: those that take their time, seldom; solvers that are missing refuse in words."""
+"""How often each method is tried: those that take their time, seldom. Missing solvers refuse in words."""
 
 TORCH = find_spec("torch") is not None
 
