@@ -14,6 +14,7 @@ from rich.table import Table
 
 from dcra import costs
 from dcra.apps.maxsat import ClauseAnneal, ClauseProblem, random_clauses
+from dcra.apps.qap import AssignmentProblem
 from dcra.bounds.semidefinite import Relaxation
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
@@ -51,6 +52,11 @@ def pass_rate() -> float:
 def layout_seconds() -> float:
     problem = losses(1500, 1500)
     return best_of(lambda: compile_problem(problem).tables(np.float32)) / 1500**2
+
+
+def coupling_seconds() -> float:
+    F, D = rng.standard_normal((2, 30, 30))
+    return best_of(lambda: compile_problem(AssignmentProblem(F, D)).quadratic_tables) / 30**4
 
 
 def points_rate(loops: bool, **parts: object) -> float:
@@ -123,6 +129,7 @@ def probe_seconds() -> float:
 MEASURED: dict[str, Callable[[], float]] = {
     "PASS_RATE": pass_rate,
     "LAYOUT_SECONDS": layout_seconds,
+    "COUPLING_SECONDS": coupling_seconds,
     "GRAY_RATE": lambda: points_rate(loops=True),
     "ARRAY_POINTS_RATE": lambda: points_rate(loops=False),
     "FEASIBLE_RATE": lambda: points_rate(loops=False, constraints=exactly(7)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
@@ -17,6 +18,9 @@ Host = np.ndarray[Any, Any]
 
 
 NUMPY = (np.ndarray, np.generic)
+
+PIECE = 1 << 15
+"""Entries of an array that a cache holds, with a few temporary ones."""
 
 
 def is_array(x: object) -> bool:
@@ -85,6 +89,13 @@ def from_numpy(x: Host, like: Array, dtype: Any = None) -> Array:
     if isinstance(like, np.ndarray):
         return np.asarray(x, dtype)
     return namespace(like).asarray(x, dtype=dtype, device=device_of(like))
+
+
+def in_pieces(x: Host) -> Iterator[Host]:
+    """All entries of x in pieces that a cache holds, so that temporary arrays cost no memory traffic."""
+    flat = x.reshape(-1)
+    for begin in range(0, flat.size, PIECE):
+        yield flat[begin : begin + PIECE]
 
 
 def set_columns(x: Array, lo: int, hi: int, value: Array) -> Array:

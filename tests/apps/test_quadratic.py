@@ -112,6 +112,26 @@ def test_large_assignments_are_known_by_products(monkeypatch):
     assert qap(F, D, starts=2, seed=0).cost == pytest.approx(brute_force(F, D))
 
 
+@pytest.mark.parametrize("share", [0.2, 0.9])
+def test_dense_and_sparse_assignments_are_written_out_alike(share):
+    rng = np.random.default_rng(6)
+    F, D = rng.integers(1, 9, (2, 5, 5)) * (rng.random((2, 5, 5)) < share) * 1.0
+    problem, X = qap_problem(F, D, 3.0), rng.integers(0, 2, (20, 25)).astype(float)
+    P = X.reshape(-1, 5, 5)
+    cost = np.einsum("ij,kl,bik,bjl->b", F, D, P, P)
+    off = ((P.sum(1) - 1) ** 2).sum(1) + ((P.sum(2) - 1) ** 2).sum(1)
+    np.testing.assert_allclose(problem.objective(X), cost + 3.0 * off)
+    assert problem.quadratic.operator.sparse == (share < 0.5)
+
+
+def test_swaps_answer_where_there_is_no_time_to_write_out_penalties(monkeypatch):
+    monkeypatch.setattr("dcra.costs.COUPLING_SECONDS", 1.0)
+    F, D = np.random.default_rng(7).integers(0, 9, (2, 6, 6)).astype(float)
+    answer = qap(F, D, method="anneal", time_limit=0.5, seed=0)
+    assert answer.result.method == "swaps"
+    assert answer.cost == pytest.approx(assignment_cost(F, D, answer.permutation))
+
+
 def test_swaps_without_compiled_loops():
     rng = np.random.default_rng(3)
     F, D = rng.integers(0, 9, (2, 6, 6)).astype(float)

@@ -103,6 +103,7 @@ PROBLEMS = {
     ),
     "clauses": (lambda: ClauseProblem(random_clauses(60, 300, 2, seed=0)), None, ("specialist",)),
     "assignment": (lambda: qap_problem(gaussian(7, 7), gaussian(7, 7)), None, ("specialist",)),
+    "small assignment": (lambda: qap_problem(gaussian(4, 4), gaussian(4, 4)), None, ("specialist",)),
     "clauses, constraints": (
         lambda: ClauseProblem(random_clauses(60, 300, 2, seed=0)).replace(constraints=dcra.exactly(9)),
         None,

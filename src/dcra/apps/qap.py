@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,13 +12,14 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import LinearOperator
 
+from dcra import costs
 from dcra._array import Host, to_numpy
 from dcra._kernels.seed import state as random_state
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked
-from dcra.model.operators import MatrixFree
+from dcra.model.operators import MatrixFree, as_operator
 from dcra.model.problem import Problem
 from dcra.model.quadratic import Quadratic
 from dcra.model.term import vector
@@ -35,6 +37,9 @@ MOVES_PER_PLACE, SHORT_STARTS = 2000, 5
 GROWTH, PENALTIES = 4.0, 6
 """Of the penalty: by how much it grows at a time, and how often until no other point is better."""
 
+WRITING_SHARE = 0.3
+"""Share of a time limit that writing out Q once may take."""
+
 LEAST_SECONDS = 1e-3
 """Of a solve that comes when the time is over."""
 
@@ -44,6 +49,7 @@ class Assignment:
     """permutation[i] is the place of facility i; `cost` its cost; `result` what the search gave.
 
     `result.method` says what ran: "swaps", or the method of the penalties before it, as in "anneal, swaps".
+    A short time limit may leave no room for the latter.
     """
 
     permutation: Host
@@ -79,7 +85,7 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     from dcra.api import SolveOptions, solve_since
 
     progress = options.pop("progress", False)
-    result = solve_since(begun, AssignmentProblem(F, D), SolveOptions(**options), progress)
+    result = solve_since(begun, AssignmentProblem(F, D, written_out=False), SolveOptions(**options), progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
 
@@ -93,19 +99,22 @@ class AssignmentProblem(Problem):
     """The assignment over {0,1}: variable n i + p says that facility i is at place p.
 
     Every row or column sum of x that is not 1 costs `penalty` times its squared error; by default enough for
-    every point that is no permutation to cost more than some that are. "auto" searches permutations.
+    every point that is no permutation to cost more than some that are. "auto" searches permutations, and then
+    products with Q will do: it need not be `written_out`.
     """
 
     specialist: ClassVar[str] = "dcra.apps.qap:SPECIALIST"
 
-    def __init__(self, flow: Any, distance: Any, penalty: float | None = None) -> None:
+    def __init__(
+        self, flow: Any, distance: Any, penalty: float | None = None, *, written_out: bool = True
+    ) -> None:
         self.flow, self.distance = F, D = _matrices(flow, distance)
         n = len(F)
         w = exact_penalty(F, D) if penalty is None else float(penalty)
         linear, constant = np.full(n * n, -4.0 * w), 2.0 * n * w
-        super().__init__(
-            quadratic=_build_quadratic(F, D, w), linear=linear, constant=constant, domain="binary"
-        )
+        entries = count_entries(F, D) if written_out else inf
+        Q = _write_out(F, D, w) if entries <= MOST_ENTRIES else _by_products(F, D, w)
+        super().__init__(quadratic=Q, linear=linear, constant=constant, domain="binary")
 
 
 def qap_problem(flow: Any, distance: Any, penalty: float | None = None) -> AssignmentProblem:
@@ -141,13 +150,30 @@ def exact_penalty(F: Host, D: Host) -> float:
     return assignment_cost(F, D, np.arange(len(F))) - least + (margin or 1.0)
 
 
-def _build_quadratic(F: Host, D: Host, w: float) -> Any:
-    """Q of the assignment: kron(F, D) and the penalties, as a matrix or by products."""
+def count_entries(F: Host, D: Host) -> int:
+    """How many entries of kron(F, D) are not 0."""
+    return int(np.count_nonzero(F)) * int(np.count_nonzero(D))
+
+
+def _write_out(F: Host, D: Host, w: float) -> Any:
+    """Q of the assignment, the symmetric part of kron(F, D) and the penalties: dense where half of it is."""
     n = len(F)
-    if np.count_nonzero(F) * np.count_nonzero(D) <= MOST_ENTRIES:
+    if 2 * count_entries(F, D) < n**4:
         eye, ones = sparse.identity(n), np.ones((n, n))
         penalties = sparse.kron(eye, ones) + sparse.kron(ones, eye)
         return sparse.csc_array(sparse.kron(sparse.csc_array(F), sparse.csc_array(D)) + w * penalties)
+    pairs = F[:, None, :, None] * D[None, :, None, :]  # of (facility, place) and (facility, place)
+    if not (np.array_equal(F, F.T) and np.array_equal(D, D.T)):
+        pairs = 0.5 * (pairs + F.T[:, None, :, None] * D.T[None, :, None, :])
+    for i in range(n):
+        pairs[i, :, i, :] += w
+        pairs[:, i, :, i] += w
+    return Quadratic(as_operator(pairs.reshape(n * n, n * n)))
+
+
+def _by_products(F: Host, D: Host, w: float) -> Quadratic:
+    """The same, known by its products."""
+    n = len(F)
 
     def product(left: Host, right: Host, x: Host) -> Host:
         X = x.reshape(n, n)
@@ -187,10 +213,12 @@ def _by_penalties(
             else max((limit - (time.perf_counter() - begun)) / rounds_left, LEAST_SECONDS)
         )
 
+    ran, stopped, X = [], False, np.eye(len(F))
     with on_interrupt() as interrupted:
-        for rounds_left in range(PENALTIES + 3, 2, -1):
+        for rounds_left in range(PENALTIES + 3 if _affordable(F, D, limit) else 2, 2, -1):
             asked = SolveOptions(method, share(rounds_left), **options)
             penalised = solve_since(time.perf_counter(), qap_problem(F, D, weight), asked, progress)
+            ran = [penalised.method]
             X = to_numpy(penalised.x).reshape(F.shape)
             permuted = bool(np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1))
             stopped = bool(interrupted) or penalised.status is Status.CALLBACK
@@ -201,10 +229,17 @@ def _by_penalties(
         keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
         swaps = SolveOptions(SwapTabu(), share(1), 1 if limit is None else None, x0=start.ravel(), **keep)
         swaps = replace(swaps, callback=lambda row: True) if stopped else swaps
-        result = solve_since(time.perf_counter(), AssignmentProblem(F, D), swaps, progress)
+        problem = AssignmentProblem(F, D, written_out=False)
+        result = solve_since(time.perf_counter(), problem, swaps, progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
-    name, seconds = f"{penalised.method}, {result.method}", time.perf_counter() - begun
+    name, seconds = ", ".join([*ran, result.method]), time.perf_counter() - begun
     return Assignment(p, assignment_cost(F, D, p), replace(result, method=name, seconds=seconds))
+
+
+def _affordable(F: Host, D: Host, limit: float | None) -> bool:
+    """Whether there is time to write out Q: where there is not, swaps alone answer."""
+    entries = min(count_entries(F, D), MOST_ENTRIES)
+    return limit is None or costs.slowdown() * costs.COUPLING_SECONDS * entries <= WRITING_SHARE * limit
 
 
 @dataclass(frozen=True)

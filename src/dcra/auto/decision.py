@@ -104,8 +104,10 @@ class Traits:
 
     @cached_property
     def enumerable(self) -> bool:
-        share = self.search.limits.share_of_work
-        return not self.within and enumerable(self.compiled, self.seconds_left, share)
+        """Whether all points can be tried, and no specialist has fewer to try."""
+        if self.within or (self.special_plan is not None and self.special_plan.exact):
+            return False
+        return enumerable(self.compiled, self.seconds_left, self.search.limits.share_of_work)
 
     @cached_property
     def countable(self) -> bool:

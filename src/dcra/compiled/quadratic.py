@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, to_numpy
+from dcra._array import Array, Host, from_numpy, in_pieces, to_numpy
 from dcra._kernels.store import Dense, Sparse
 from dcra.model.operators import Operator, few
 
@@ -155,8 +155,7 @@ _THRESHOLDS: dict[Any, Host] = {}
 
 def _whole(x: Host) -> bool:
     """Whether all numbers are multiples of GRAIN."""
-    grains = x / GRAIN
-    return bool(np.all(np.rint(grains) == grains))
+    return all(np.all(np.rint(grains) == grains) for grains in (piece / GRAIN for piece in in_pieces(x)))
 
 
 def _frozen(x: Host) -> Host:

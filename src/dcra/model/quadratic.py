@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcra._array import Array, Host, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, in_pieces, is_numpy, namespace, to_numpy
 from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.checks import LARGEST
@@ -106,18 +108,16 @@ class Quadratic:
             return DenseMatrix(A)
         return DenseMatrix(A - _spread(self.diagonal, A))
 
-    def coefficients(self) -> Host | None:
-        """2 Q_ij for i < j where Q has entries, on the host; None where Q has products only."""
-        if self.matrix_free:
-            return None
-        rest = self.off_diagonal
-        return 2.0 * (rest.A.data if rest.sparse else to_numpy(rest.A)[np.triu_indices(self.n, 1)])
-
-    def coefficients_sum(self) -> float:
-        """Sum of 2 |Q_ij| over all i != j."""
+    def couplings(self) -> Iterator[Host]:
+        """2 Q_ij for all i != j, so each pair twice, on the host, in pieces that a cache holds."""
         rest = self.off_diagonal
         assert not isinstance(rest, MatrixFree)
-        return 2.0 * float(np.sum(np.abs(to_numpy(rest.stored))))
+        return (2.0 * piece for piece in in_pieces(to_numpy(rest.stored)))
+
+    @cached_property
+    def couplings_sum(self) -> float:
+        """Sum of 2 |Q_ij| over all i != j."""
+        return sum(float(np.sum(np.abs(piece))) for piece in self.couplings())
 
 
 def as_quadratic(Q: Any, watch: Watch | None = None) -> Quadratic:
@@ -144,22 +144,20 @@ def lattice_step(quadratic: Quadratic, linear: Host | None, domain: str) -> floa
     Over spins a value differs from that at e by sums of 4 Q_ij and 2 c_j; over {0,1}, from that at 0 by sums
     of 2 Q_ij and Q_jj + c_j. None where these are not whole numbers, or too large to be added exactly.
     """
-    pairs = quadratic.coefficients()
-    if pairs is None:
+    if quadratic.matrix_free:
         return None
     own = np.zeros(quadratic.n) if linear is None else np.asarray(linear, np.float64)
-    if domain == "spin":
-        changes = (2 * pairs, 2 * own)
-    else:
-        changes = (pairs, own + quadratic.diagonal)
+    spin = domain == "spin"
+    pairs = (2 * piece if spin else piece for piece in quadratic.couplings())
     step, total = 0, 0.0
-    for part in changes:
+    for part in chain([2 * own if spin else own + quadratic.diagonal], pairs):
         if not np.all(np.rint(part) == part):
             return None
         total += float(np.sum(np.abs(part)))
         if total >= EXACT:
             return None
-        step = int(np.gcd(step, np.gcd.reduce(part.astype(np.int64), initial=0)))
+        if step != 1:
+            step = int(np.gcd(step, np.gcd.reduce(part.astype(np.int64), initial=0)))
     return float(step) if step else None
 
 
@@ -181,7 +179,7 @@ def least_quadratic(quadratic: Quadratic, q: Host, domain: str) -> tuple[float, 
     """
     if quadratic.matrix_free:
         return -inf, 0.0
-    pairs, own = 0.5 * quadratic.coefficients_sum(), quadratic.diagonal
+    pairs, own = 0.5 * quadratic.couplings_sum, quadratic.diagonal
     if domain == "spin":
         return float(np.sum(own)) - pairs - float(np.sum(np.abs(q))), pairs + float(np.sum(np.abs(own)))
     low = float(np.sum(np.minimum(q + own, 0.0))) - pairs

@@ -111,5 +111,5 @@ def smooth_size(problem: Problem) -> float:
     if problem.quadratic is not None:
         if problem.quadratic.matrix_free:
             return inf
-        size += problem.quadratic.coefficients_sum() + float(np.sum(np.abs(problem.quadratic.diagonal)))
+        size += problem.quadratic.couplings_sum + float(np.sum(np.abs(problem.quadratic.diagonal)))
     return size
