@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,7 @@ LAYERS = [
     {"methods"},
     {"machines"},
     {"progress"},
+    {"solving"},
     {"api"},
     {"baselines", "datasets", "retrieval", "testing", "theory"},
     {"apps"},
@@ -74,3 +77,16 @@ def test_every_room_has_a_layer():
 
 def test_the_root_is_small():
     assert len(list(ROOT.glob("*.py"))) <= 14
+
+
+LATER = ("batch", "interop", "machines", "model.fixing", "model.integers", "search.decoded", "solving.inside")
+
+
+def test_the_package_loads_what_a_plain_solve_needs_and_no_more():
+    """In a fresh interpreter; a plain call loads none of it either."""
+    code = (
+        "import sys, dcra; dcra.minimize([[1.0, 2.0], [3.0, -1.0]], [3.0, 2.0], seed=0, starts=1);"
+        f"print([m for m in {LATER} if 'dcra.' + m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

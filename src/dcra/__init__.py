@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from dcra.api import minimize, minimize_batch, solve
 from dcra.model.constraints import at_least, at_most, exactly
-from dcra.model.integers import IntegerProblem, integers
 from dcra.model.logic import clause, implies, one_of
 from dcra.model.pool import Pool
 from dcra.model.problem import Problem
@@ -35,7 +34,11 @@ _MODULES = {
     *("retrieval", "testing", "theory"),
 }
 
-_CALLS = {"solve_many": "dcra.machines.many:solve_many"}
+_CALLS = {
+    "IntegerProblem": "dcra.model.integers:IntegerProblem",
+    "integers": "dcra.model.integers:integers",
+    "solve_many": "dcra.machines.many:solve_many",
+}
 
 if TYPE_CHECKING:
     from dcra import (
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
         theory,
     )
     from dcra.machines.many import solve_many
+    from dcra.model.integers import IntegerProblem, integers
 
 __all__ = [
     "IntegerProblem",

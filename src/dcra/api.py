@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dcra._array import Array, Host, from_numpy, is_dask, is_in_parts, on_accelerator, to_numpy
-from dcra._kernels import library
-from dcra.accelerator.device import check_device
-from dcra.auto.placement import device_under, home_of, place
-from dcra.compiled.form import compile_problem
+from dcra._array import Array, is_in_parts
 from dcra.engines.base import Engine
 from dcra.losses import Loss
-from dcra.methods import make_plan, resolve
-from dcra.model.fixing import Fixing, fixing, partial_points
-from dcra.model.integers import IntegerProblem, Integers
-from dcra.model.operators import as_operator
-from dcra.model.pool import Pool, as_pool
+from dcra.model.pool import Pool
 from dcra.model.problem import Problem
 from dcra.model.quadratic import as_quadratic
 from dcra.model.term import Term
-from dcra.model.watch import OutOfTime, Watch
-from dcra.result import BatchResult, Moment, Result, Status
-from dcra.search.checks import (
-    check_callable,
-    check_count,
-    check_gap,
-    check_jobs,
-    check_seconds,
-    check_seed,
-    check_target,
-)
-from dcra.search.completed import completed, moved, of_all_variables, only_point
-from dcra.search.decoded import decoded, in_numbers, wider_pool
-from dcra.search.driver import run
-from dcra.search.interrupts import on_interrupt
-from dcra.search.kept import Kept
-from dcra.search.next_best import PROVING, with_next_best
-from dcra.search.plans import Nothing, Plan
-from dcra.search.state import Limits, Search
-from dcra.search.threads import default_jobs, one_blas_thread
-from dcra.search.workers import WINDOW
+from dcra.result import BatchResult, Moment, Result
+from dcra.solving.options import SolveOptions, watch_for, watched_operator
+from dcra.solving.since import prepare, solve_since
 
 if TYPE_CHECKING:
     from dcra.batch.columns import BatchProgress
+    from dcra.model.integers import IntegerProblem, Integers
+
+__all__ = [
+    "SolveOptions",
+    "minimize",
+    "minimize_batch",
+    "prepare",
+    "solve",
+    "solve_since",
+    "watch_for",
+    "watched_operator",
+]
 
 
 def minimize(
@@ -127,7 +107,7 @@ def minimize(
             A, b, loss, about, {"constraints": constraints, "quadratic": quadratic}, options, begun
         )
     watch = watch_for(begun, time_limit)
-    kind: Any = IntegerProblem if isinstance(domain, Integers) else Problem
+    kind: Any = Problem if isinstance(domain, str) else _kind_for(domain)
     problem = kind(
         [Term(loss, watched_operator(A, watch), b, 1.0 if weights is None else weights)],
         linear=linear,
@@ -136,6 +116,13 @@ def minimize(
         constraints=constraints,
     )
     return solve_since(begun, problem, options, progress)
+
+
+def _kind_for(domain: Any) -> Any:
+    """The kind of problem that has a domain which is not a name."""
+    from dcra.model.integers import IntegerProblem, Integers
+
+    return IntegerProblem if isinstance(domain, Integers) else Problem
 
 
 def solve(
@@ -207,170 +194,6 @@ def solve(
     return solve_since(time.perf_counter(), problem, options, progress)
 
 
-def watch_for(begun: float, time_limit: float | None) -> Watch | None:
-    """The watch of a call that began then; None where its time is not limited."""
-    limit = check_seconds("time_limit", time_limit)
-    return None if limit is None else Watch(time.perf_counter, begun + limit)
-
-
-def watched_operator(A: Any, watch: Watch | None) -> Any:
-    """A, or, of a LinearOperator whose products may be slow, what the time suffices for."""
-    return A if watch is None or not callable(getattr(A, "matvec", None)) else as_operator(A, watch)
-
-
-@dataclass(frozen=True, eq=False)
-class SolveOptions:
-    """What a solve is asked for, as the user gave it."""
-
-    method: str | Engine = "auto"
-    time_limit: float | None = None
-    starts: int | None = None
-    target: float | None = None
-    seed: int | None = None
-    x0: Array | Result | None = None
-    callback: Callable[[Moment], Any] | None = None
-    n_jobs: int | None = None
-    gap: float | None = None
-    pool: int | Pool | None = None
-    fixed: Any = None
-    executor: Any = None
-    window: int | None = None
-    device: str | None = None
-    on_tick: Callable[[Search], None] | None = None  # called often by whoever drives the search
-
-    def limits(self, problem: Problem) -> Limits:
-        """The limits, checked; one thread drives an accelerator, with one beside it if A is on the host."""
-        jobs = check_jobs("n_jobs", self.n_jobs)
-        if self.device not in (None, "cpu"):
-            jobs = min(jobs or default_jobs(), 2)
-        limits = Limits(
-            time_limit=check_seconds("time_limit", self.time_limit),
-            starts=check_count("starts", self.starts),
-            target=check_target(self.target),
-            callback=check_callable(self.callback),
-            n_jobs=1 if on_accelerator(problem.like) else jobs or default_jobs(),
-            clock=time.perf_counter,
-            gap=check_gap(self.gap),
-            window=check_count("window", self.window) or WINDOW,
-        )
-        if self.executor is None:
-            return limits
-        from dcra.machines.hiring import with_executor
-
-        return with_executor(limits, self.executor, problem, jobs)
-
-
-def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Search, Plan]:
-    """The search for a problem and the plan of its method; seconds count from `begun`."""
-    label, engine = resolve(options.method)
-    auto = engine is None
-    device = check_device(options.device)
-    if device not in (None, "cpu") and not auto:
-        raise ValueError(f"`device` {device!r} is for method 'auto' alone; got method {label!r}")
-    if auto:
-        problem = place(problem, device)
-        device = device or device_under(problem)
-    limits = options.limits(problem)
-    asked = as_pool(options.pool)
-    chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
-    points = _points(problem, options, chosen, begun)
-    library.warn_if_missing()
-    end = inf if limits.time_limit is None else begun + limits.time_limit
-    watch = Watch(limits.clock, end)
-    compiled = compile_problem(problem.watched(watch))
-    given = compiled.encode(points) if points is not None else None
-    kind = Search
-    if problem.constraints is not None:
-        from dcra.constrained.state import ConstrainedSearch as kind
-    search = kind(compiled, limits, chosen, begun, given, alone=not auto, method=label, device=device)
-    search.pool = None if asked is None else Kept(asked, problem.n)
-    search.look_at(watch)
-    try:
-        return search, make_plan(search, engine)
-    except OutOfTime:
-        return search, Nothing()
-
-
-def solve_since(
-    begun: float, problem: Problem | IntegerProblem, options: SolveOptions, progress: bool = False
-) -> Result:
-    """`solve` for a caller whose own work since `begun` is part of the call."""
-    if isinstance(problem, IntegerProblem):
-        return at_home(_solve_integers(begun, problem, options, progress), problem.model)
-    if not isinstance(problem, Problem):
-        raise TypeError(f"`problem` must be a dcra.Problem; got {type(problem).__name__}")
-    if options.fixed is not None:
-        rest = _solve_the_rest(begun, fixing(problem, options.fixed), options, progress)
-        return at_home(rest, problem)
-    with on_interrupt():  # one Ctrl-C, be it while a start is filled in
-        search, plan = prepare(problem, options, begun)
-        if progress:
-            from dcra.progress import live
-
-            with live(search) as on_tick:
-                result = run(search, plan, on_tick)
-        else:
-            result = run(search, plan, options.on_tick)
-        result = _with_pool(problem, result, options, begun)
-    here = search.compiled.problem.like is problem.like
-    return at_home(result if here else moved(result, problem.like), problem)
-
-
-def _with_pool(problem: Problem, result: Result, options: SolveOptions, begun: float) -> Result:
-    """The result with the true pool, where the method proves its answers one at a time."""
-    asked, engine, limit = as_pool(options.pool), resolve(options.method)[1], options.time_limit
-    if asked is None or engine is None or engine.plan not in PROVING:
-        return result
-
-    def solve_one(twin: Problem) -> Result:
-        left = None if limit is None else max(begun + limit - time.perf_counter(), LEAST_SECONDS)
-        bare = replace(options, pool=None, x0=None, target=None, gap=None, callback=None, time_limit=left)
-        return solve_since(time.perf_counter(), twin, bare)
-
-    found = with_next_best(problem, result, asked, solve_one)
-    return replace(found, seconds=time.perf_counter() - begun)
-
-
-def at_home(result: Result, problem: Problem) -> Result:
-    """The result with points in the library that A came in, where that is not the one of the search."""
-    home = home_of(problem)
-    return result if home is problem.like else moved(result, home)
-
-
-def _solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions, progress: bool) -> Result:
-    """Solve for the bits of whole numbers."""
-    given, fixed, limit = options.x0, options.fixed, options.time_limit
-    if given is not None:
-        given = problem.encode("x0", given.x if isinstance(given, Result) else given)
-    bits = replace(
-        options,
-        x0=given,
-        fixed=None if fixed is None else problem.fixed_bits(fixed),
-        callback=in_numbers(problem, check_callable(options.callback)),
-        pool=wider_pool(options.pool),
-    )
-    result = solve_since(begun, problem.bits, bits, progress)
-    if fixed is not None:  # a descent would move what is fixed
-        problem = problem.narrowed(fixed)
-    left = lambda: inf if limit is None else begun + limit - time.perf_counter()  # noqa: E731
-    done = decoded(problem, result, options.pool, left)
-    return replace(done, seconds=time.perf_counter() - begun)
-
-
-def _solve_the_rest(begun: float, fixing: Fixing, options: SolveOptions, progress: bool) -> Result:
-    """Solve for the variables that are free, and put the others back in."""
-    given, problem = options.x0, fixing.whole
-    if given is not None:
-        given = partial_points(problem, "x0", given.x if isinstance(given, Result) else given)
-        given = given[:, fixing.free]
-    callback = of_all_variables(fixing, check_callable(options.callback))
-    rest = replace(options, fixed=None, x0=given, callback=callback)
-    if not fixing.free.size:
-        rest.limits(problem)  # checked, though nothing is left to search
-        return only_point(fixing, as_pool(rest.pool), rest.seed, resolve(rest.method)[0], begun)
-    return completed(fixing, solve_since(begun, fixing.problem, rest, progress))
-
-
 def minimize_batch(
     A: Any,
     B: Array,
@@ -435,125 +258,8 @@ def minimize_batch(
         With x of shape (n, k) and fun of shape (k,); under constraints, feasible of shape (k,).
     """
     begun = time.perf_counter()
-    several = linear is not None and np.ndim(linear) == 2
-    apart = several or x0 is not None or callback is not None or progress
-    if executor is not None or chunk is not None or is_dask(B):
-        if apart or not (isinstance(constraints, tuple | list) and not constraints):
-            raise ValueError(
-                "`executor`, `chunk` and a Dask array B go with one `linear` for all columns, and without "
-                "`constraints`, `x0`, `callback` and `progress`; leave these out, or solve column by column"
-            )
-        from dcra.machines.batches import minimize_chunks
+    from dcra.solving.batches import Asked, run_batch
 
-        shared = {"A": A, "loss": loss, "weights": weights, "domain": domain, "linear": linear}
-        options = {"method": method, "time_limit": time_limit, "starts": starts, "seed": seed}
-        return minimize_chunks(B, shared, options, n_jobs, executor, chunk, begun)
-    from dcra.batch import arrays, lockstep
-
-    watch, count = watch_for(begun, time_limit), check_count("starts", starts)
-    stop = lockstep.Stop(check_seconds("time_limit", time_limit), begun)
-    jobs = check_jobs("n_jobs", n_jobs) or default_jobs()
-    chosen = secrets.randbits(32) if seed is None else check_seed(seed)
-    label, _ = resolve(method)
-    term = Term(loss, watched_operator(A, watch), 0.0, 1.0 if weights is None else weights)
-    problem = Problem([term], linear=None if several else linear, domain=domain, constraints=constraints)
-    like = home_of(problem)
-    problem = place(problem) if label == "auto" else problem
-    rows = arrays.right_hand_sides(problem, B)
-    if apart or problem.constraints is not None or problem.soft is not None:
-        one = partial(solve, method=method, starts=count, seed=chosen, n_jobs=n_jobs)
-        started = _Started(stop, label, chosen, like)
-        return _solve_columns(problem, rows, (linear, x0), one, started, (callback, progress))
-    distinct, where = np.unique(rows, axis=0, return_inverse=True)
-
-    with one_blas_thread(), on_interrupt(stop.interrupt):
-        if label == "auto":
-            X = arrays.solve(problem, distinct, chosen, count, jobs, stop)
-        else:
-            one = partial(solve, method=method, starts=count, seed=chosen, n_jobs=n_jobs)
-            X = arrays.solve_each(problem, distinct, one, stop)
-        fun = arrays.judge(problem, X, distinct)
-    inverse = where.reshape(-1)
-    return BatchResult(
-        x=from_numpy(np.ascontiguousarray(X[inverse].T), like),
-        fun=fun[inverse],
-        status=stop.why or Status.CONVERGED,
-        seconds=time.perf_counter() - begun,
-        seed=chosen,
-        method=label,
-    )
-
-
-class _Started(NamedTuple):
-    """A batch that has begun: when it ends, what it is called, its seed, and the library of its answer."""
-
-    stop: Any
-    method: str
-    seed: int
-    like: Array
-
-
-def _solve_columns(
-    problem: Problem, B: Host, given: Any, one: Any, started: _Started, watching: Any
-) -> BatchResult:
-    """A batch one column after another."""
-    from dcra.batch.columns import per_column, solve_columns
-    from dcra.progress import counted
-
-    linear, x0 = given
-    x0 = x0.x if isinstance(x0, BatchResult) else x0
-    k, stop = len(B), started.stop
-    parts = per_column("linear", linear, problem.n, k), per_column("x0", x0, problem.n, k)
-    callback, progress = check_callable(watching[0]), watching[1]
-
-    with on_interrupt(stop.interrupt), counted(k, progress) as show:
-
-        def tell(row: BatchProgress) -> bool:
-            show(row.done)
-            try:
-                return callback is not None and bool(callback(row))
-            except StopIteration:
-                return True
-
-        X, fun, feasible = solve_columns(problem, B, parts, one, stop, tell)
-    return BatchResult(
-        x=from_numpy(np.ascontiguousarray(X.T), started.like),
-        fun=fun,
-        status=stop.why or Status.CONVERGED,
-        seconds=stop.seconds,
-        seed=started.seed,
-        method=started.method,
-        feasible=None if problem.constraints is None else feasible,
-    )
-
-
-LEAST_SECONDS = 1e-3
-"""Of a solve that comes when the time is over."""
-
-FILL_SHARE = 0.2
-"""Share of the time left that filling in partial starts may take."""
-
-
-def _points(problem: Problem, options: SolveOptions, seed: int, begun: float) -> Host | None:
-    """The points to start from, (k, n) on the host; what they leave open is filled in."""
-    x0 = options.x0
-    if x0 is None:
-        return None
-    points = partial_points(problem, "x0", x0.x if isinstance(x0, Result) else x0).copy()
-    partial = np.flatnonzero(np.isnan(points).any(axis=1))
-    limit, now = options.time_limit, time.perf_counter()
-    share = None if limit is None else max(FILL_SHARE * (begun + limit - now) / max(1, partial.size), 1e-4)
-    for i in partial:
-        rest = SolveOptions(time_limit=share, starts=1, seed=seed, n_jobs=options.n_jobs)
-        points[i] = _filled_in(problem, points[i], rest)
-    return points
-
-
-def _filled_in(problem: Problem, values: Host, options: SolveOptions) -> Host:
-    """The given part of a point with what a descent finds for the rest; with constraints, if that can be."""
-    try:
-        part = Fixing(problem, values)
-        _ = part.problem
-    except ValueError:  # no point with this part satisfies the constraints
-        part = Fixing(problem.replace(constraints=()), values)
-    return part.complete(to_numpy(solve_since(time.perf_counter(), part.problem, options).x))
+    options = Asked(method, time_limit, starts, seed, n_jobs, executor, chunk)
+    about = {"loss": loss, "weights": weights, "domain": domain, "linear": linear, "constraints": constraints}
+    return run_batch(A, B, about, options, x0, (callback, progress), begun)

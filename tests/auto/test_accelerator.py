@@ -7,7 +7,6 @@ import pytest
 from scipy.sparse.linalg import aslinearoperator
 
 import dcra
-from dcra import api
 from dcra._array import from_numpy, on_accelerator, to_numpy
 from dcra.auto import accelerator, decision, placement
 from dcra.compiled.form import compile_problem
@@ -18,6 +17,7 @@ from dcra.engines.sweep import Sweep
 from dcra.model import operators
 from dcra.polish.flip import Flip
 from dcra.polish.neighbours import Neighbours
+from dcra.solving import options
 
 LOSSES = ["l1", "squared", "huber", "hinge", "logistic", "l2", "linf"]
 
@@ -32,7 +32,7 @@ def torch_on(device):
 @pytest.fixture
 def pretend(monkeypatch):
     """Any array that is not NumPy's passes for one on an accelerator."""
-    for module in (api, decision, placement):
+    for module in (options, decision, placement):
         monkeypatch.setattr(module, "on_accelerator", lambda x: not isinstance(x, np.ndarray))
     monkeypatch.setattr(placement, "HOST_ENTRIES", 0)
 

@@ -51,7 +51,7 @@ def test_a_run_sees_the_changed_constant(monkeypatch):
         seen.append(descents.SWEEP_SHARE)
         return make_plan(search, engine)
 
-    monkeypatch.setattr("dcra.api.make_plan", looking)
+    monkeypatch.setattr("dcra.solving.since.make_plan", looking)
     row = Ablation().run(Case("losses-100x50-0", "auto.descents.SWEEP_SHARE x 0.5", 0, 0.01))
     assert seen == [0.25]
     assert (row["knob"], row["factor"], row["value"]) == ("auto.descents.SWEEP_SHARE", 0.5, 0.25)

@@ -1,0 +1,1 @@
+"""One solve from options to result, solves inside it, and batches."""
