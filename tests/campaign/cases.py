@@ -136,8 +136,8 @@ class Case:
         return A.astype(self.dtype).astype(np.float64)
 
 
-def draw_case(rng: Rng) -> Case:
-    """A random case."""
+def draw_case(rng: Rng, most: int = MOST_VARIABLES) -> Case:
+    """A random case of at most so many variables."""
     profiles: list[str] = []
 
     def draw(*shape: int) -> np.ndarray:
@@ -145,7 +145,7 @@ def draw_case(rng: Rng) -> Case:
         profiles.append(name)
         return PROFILES[name](rng, shape)
 
-    n = int(rng.integers(1, MOST_VARIABLES + 1))
+    n = int(rng.integers(1, most + 1))
     domain = str(rng.choice(["spin", "binary"]))
     method = draw_methods(rng, 1)[0]
     parts = tuple(_draw_part(rng, draw, n, domain) for _ in range(rng.choice(3, p=[0.25, 0.55, 0.2])))

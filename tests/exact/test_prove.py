@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 from itertools import product
 
@@ -13,6 +14,8 @@ import dcra
 from dcra._kernels.branching import Event
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import compile_problem
+from dcra.exact.branch import BranchState
+from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import Unfit, has_kinks, kink_form, mesh_at
 from dcra.exact.proof_tree import ProofTree
 from dcra.exact.prove import ProofState, Prove
@@ -46,10 +49,10 @@ def planted(n=30, r=60, seed=0, noise=0.5):
     return dcra.Problem([dcra.Term("l1", A, b)])
 
 
-def hard():
+def hard(n=90):
     """Nothing to be found: the tree is large."""
     rng = np.random.default_rng(0)
-    return dcra.Problem([dcra.Term("l1", rng.standard_normal((90, 90)), rng.standard_normal(90))])
+    return dcra.Problem([dcra.Term("l1", rng.standard_normal((n, n)), rng.standard_normal(n))])
 
 
 def proved(problem, loops=True, points=None, work=5000):
@@ -128,12 +131,34 @@ def test_a_planted_point_is_proved_with_few_nodes():
 
 
 def test_the_answer_does_not_depend_on_threads_or_pauses():
-    problem = planted(25, 25, noise=5.0)
-    one, two = (dcra.solve(problem, method="exact", starts=2, seed=0, n_jobs=k) for k in (1, 2))
-    assert one.nodes == two.nodes > 1
+    problem = hard(24)
+    one, two, three = (dcra.solve(problem, method="exact", starts=2, seed=0, n_jobs=k) for k in (1, 2, 3))
+    assert one.nodes == two.nodes == three.nodes > 1000
+    assert one.lower_bound == two.lower_bound == three.lower_bound
     assert np.array_equal(one.x, two.x)
+    assert np.array_equal(one.x, three.x)
     states = [proved(problem, work=work) for work in (100, 10_000_000)]
     assert states[0].nodes == states[1].nodes
+
+
+def test_threads_share_the_tree(monkeypatch):
+    """Several nodes are taken on at a time; the second waits for the third, which another thread has."""
+    met, together = set(), threading.Barrier(2, timeout=60)
+    begin, lock = BranchState.__init__, threading.Lock()
+
+    def noted(self, own, compiled):
+        begin(self, own, compiled)
+        with lock:
+            met.add(threading.get_ident())
+            number = noted.count = noted.count + 1
+        if number in (3, 4):  # after the root, and the first nodes below it
+            together.wait()
+
+    noted.count = 0
+    monkeypatch.setattr(BranchState, "__init__", noted)
+    result = dcra.solve(hard(24), method="exact", starts=2, seed=0, n_jobs=2)
+    assert result.status is dcra.Status.OPTIMAL
+    assert len(met) == 2
 
 
 def test_what_is_fixed_at_the_root_cannot_be_otherwise():
@@ -280,8 +305,11 @@ def test_engines_have_options():
 
 
 def test_a_tree_begins_with_any_slopes():
-    form = kink_form(planted(8, 12))
-    tree = ProofTree(form, np.full(form.r, 7.0))
-    while not tree.done:
-        tree.advance(1000)
-    assert tree.bound <= tree.cutoff
+    compiled = compile_problem(planted(8, 12))
+    form = kink_form(compiled.problem)
+    tree = ProofTree(form, np.full(form.r, 7.0), Incumbent(compiled, form))
+    state = ProofState(compiled, None)
+    state.tree = tree
+    while not state.done:
+        state.advance(1000)
+    assert tree.bound <= tree.incumbent.cutoff

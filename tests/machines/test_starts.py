@@ -57,6 +57,20 @@ def test_threads_of_an_executor_have_the_answer_of_ours(kind):
         same(dcra.solve(make(), starts=STARTS, seed=3, executor=threads, **options), kind)
 
 
+def test_nodes_of_a_proof_travel(pool):
+    """The same tree, and its proof, wherever its nodes are taken on."""
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((22, 22)), rng.standard_normal(22)
+    here, there = (
+        dcra.minimize(A, b, method="exact", starts=2, seed=0, executor=executor) for executor in (None, pool)
+    )
+    assert here.status is there.status is Status.OPTIMAL
+    assert here.nodes == there.nodes > 500
+    assert np.array_equal(here.x, there.x)
+    one, two = here.certificate.arrays(), there.certificate.arrays()
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+
+
 def test_the_window_is_part_of_the_result(pool):
     results = [
         dcra.solve(dense(0), starts=STARTS, seed=3, window=3, **options)

@@ -12,6 +12,7 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts, State
 from dcra.exact.kinks import has_kinks, is_straight
 from dcra.exact.prove import Patience, ProofState, Prove
+from dcra.search.driver import take_in
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
 
@@ -52,26 +53,36 @@ class ProofTask(Task):
 
 
 class ProvePlan(Plan):
-    """Descents where there is no point given, then one tree."""
+    """Descents where there is no point given, then one tree, whose nodes are tasks of their own."""
 
     exact = True
 
     def __init__(self, engine: Prove) -> None:
         self.engine = engine
         self.descents: Portfolio | None = None
-        self.begun = False
+        self.tree: ProofState | None = None
 
     def next(self, search: Search) -> Task | None:
-        if self.begun:
-            return None
-        task = self._descent(search)
-        if task is not None:
-            return task.within(self)
-        if search.finished < search.started:  # the tree begins at the best of all descents
-            return None
-        self.begun = True
+        if self.tree is None:
+            task = self._descent(search)
+            if task is not None:
+                return task.within(self)
+            if search.finished < search.started:  # the tree begins at the best of all descents
+                return None
+            self.tree = self._begin(search)
+        branch = self.tree.hand_out()
+        self._report(search, self.tree)
+        return None if branch is None else Task(branch, Starts(search.seed, search.started, 1), counts=False)
+
+    def _begin(self, search: Search) -> ProofState:
         points = None if search.spins is None else search.spins[None]
-        return ProofTask(self.engine, Starts(search.seed, search.started, 1, points), counts=False)
+        starts = Starts(search.seed, search.started, 1, points)
+        search.proof = self.engine.start(search.working or search.compiled, starts)
+        return search.proof
+
+    def _report(self, search: Search, tree: ProofState) -> None:
+        self.least = tree.least
+        take_in(search, tree.take_news())
 
     def _descent(self, search: Search) -> Task | None:
         compiled, limit = search.compiled, search.limits.time_limit
@@ -88,8 +99,9 @@ class ProvePlan(Plan):
             assert self.descents is not None
             self.descents.learn(search, task.inner, outcome, fun)
             return
-        assert isinstance(outcome.state, ProofState)
-        self.least = outcome.state.least
+        assert self.tree is not None
+        self.tree.take_back(outcome.state.facts["taken"], outcome.spins)
+        self._report(search, self.tree)
 
     def complete(self, search: Search) -> bool:
         return self.least > -inf

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dcra._array import Host
 from dcra._kernels.branching import Event
 from dcra.exact.kinks import KinkForm
 from dcra.exact.subtree import Records
+
+
+class Written(NamedTuple):
+    """Events (k, 4), ends (s, r) of slopes, and the values of those at no end."""
+
+    events: Host
+    ends: Host
+    values: Host
 
 
 class ProofLog:
@@ -30,18 +40,35 @@ class ProofLog:
         ends = (self.form.hi == Y).astype(np.int8) - (self.form.lo == Y) * (self.form.lo < self.form.hi)
         values = Y[ends == 0]
         self.count += len(Y)
+        self._keep(events, ends.astype(np.int8), values)
+
+    def join(self, other: Written | None) -> None:
+        """Keep what another log has; None where that was too much."""
+        if not self.complete or other is None:
+            self.complete = False
+            return
+        events = other.events.copy()
+        events[events[:, 0] != Event.BRANCH, 3] += self.count
+        self.count += len(other.ends)
+        self._keep(events, other.ends, other.values)
+
+    def _keep(self, events: Host, ends: Host, values: Host) -> None:
         self.events.append(events)
-        self.ends.append(ends.astype(np.int8))
+        self.ends.append(ends)
         self.values.append(values)
         self.left -= events.nbytes + ends.size + values.nbytes
         if self.left < 0:
             self.complete = False
             self.events, self.ends, self.values = [], [], []
 
-    def arrays(self) -> tuple[Host, Host, Host]:
-        """Events (k, 4), ends (s, r) of slopes, and the values of those at no end."""
+    def written(self) -> Written | None:
+        """All of it; None where that was too much."""
+        return self.arrays() if self.complete else None
+
+    def arrays(self) -> Written:
+        """All that is kept."""
         r = self.form.r
-        return (
+        return Written(
             np.concatenate([np.zeros((0, 4), np.int64), *self.events]),
             np.concatenate([np.zeros((0, r), np.int8), *self.ends]),
             np.concatenate([np.zeros(0), *self.values]),

@@ -11,18 +11,16 @@ import numpy as np
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, Starts, State
+from dcra.exact.branch import Branch, BranchState, Taken, form_of
 from dcra.exact.certificate import Certificate
+from dcra.exact.incumbent import Incumbent, feasible
 from dcra.exact.judging import Judge
-from dcra.exact.kinks import KinkForm, Unfit, kink_form, mesh_at
+from dcra.exact.kinks import KinkForm, Unfit, mesh_at
 from dcra.exact.proof_log import ProofLog
-from dcra.exact.proof_tree import Found, ProofTree
-from dcra.model.rounding import error_at
-
-WHOLE_DROP = 0.5
-"""How far below the best value a bound may stay where values are whole numbers."""
+from dcra.exact.proof_tree import Closed, ProofTree
 
 CLOSING = 4.0
-"""How many times that is near enough to the best value to end a search."""
+"""How many times what is no gap is near enough to the best value to end a search."""
 
 WORTH_TELLING = 0.01
 """Share of the gap by which a bound must rise to be news."""
@@ -44,10 +42,8 @@ class Patience(NamedTuple):
         step = max(1.0, self.least / 8)
         return int(min(work, step - done % step + 1))
 
-    def exhausted(self, tree: ProofTree) -> bool:
-        if tree.work <= self.least:
-            return False
-        return tree.work > self.most * min(1.0, tree.progress)
+    def exhausted(self, work: int, progress: float) -> bool:
+        return work > self.least and work > self.most * min(1.0, progress)
 
 
 ENDLESS = Patience()
@@ -72,30 +68,34 @@ class Prove(Engine):
     needs: ClassVar[frozenset[str]] = frozenset({"kinks"})
     plan: ClassVar[str] = "prove"
     takes_constraints: ClassVar[bool] = True
-    travels: ClassVar[bool] = False  # the search asks its tree for the proof
+    travels: ClassVar[bool] = False  # the search asks its tree for the proof; its nodes may travel
 
     def start(self, compiled: Compiled, starts: Starts) -> ProofState:
         return ProofState(compiled, starts.points, self.record, self.patience)
 
 
 class ProofState(State):
-    """The tree of one problem; `least` is what no feasible point falls below, inf where there is none."""
+    """The tree of one problem; `least` is what no feasible point falls below, inf where there is none.
+
+    Nodes are handed out to whoever takes them on; `advance` does so itself, one after the other.
+    """
 
     def __init__(
         self, compiled: Compiled, points: Host | None, record: int = 0, patience: Patience | None = None
     ) -> None:
         self.compiled, self.patience = compiled, patience or ENDLESS
-        self.given_up, self.drop = False, 0.0
+        self.given_up = False
         self.judge = Judge(compiled)
-        self.fun, self.spins = inf, np.ones(compiled.n)
         self.told, self.news = -inf, list[News]()
         self.form: KinkForm | None = None
+        self.current: BranchState | None = None
         try:
             x = None if points is None else compiled.in_domain(np.atleast_2d(points)[0])
-            self.form = kink_form(compiled.problem, mesh_at(compiled.problem, x))
+            self.form = form_of(compiled, mesh_at(compiled.problem, x))
         except Unfit:
             return
-        self.tree = ProofTree(self.form, self._first_slopes(points), compiled.loops)
+        self.incumbent = Incumbent(compiled, self.form)
+        self.tree = ProofTree(self.form, self._first_slopes(points), self.incumbent)
         self.log = ProofLog(self.form, record)
         if points is not None:
             self._offer(points)
@@ -109,53 +109,73 @@ class ProofState(State):
         slopes = np.where(form.A @ x > form.b, form.hi, form.lo)
         return np.where(np.isfinite(slopes), slopes, 0.0)
 
+    def hand_out(self) -> Branch | None:
+        """The next node to be taken on; None where there is none at present."""
+        while self.form is not None:
+            found = self.tree.hand_out(self.log.left if self.log.complete else 0)
+            if not isinstance(found, Closed):
+                return found
+            self.log.take(found.records)
+            self._look_at(found.leaves)
+        return None
+
+    def take_back(self, taken: Taken, spins: Host) -> None:
+        """Take note of what became of a node, and of a better point (k, n) if there was one."""
+        self.tree.take_back(taken)
+        self.log.join(taken.written)
+        self._offer(spins)
+        self._look_at(taken.leaves)
+        self._tell()
+
     def advance(self, work: int) -> None:
         if self.done:
             return
-        found = self.tree.advance(self.patience.portion(self.tree.work, work))
-        self.log.take(found.records)
-        self._take(found)
-        self.given_up = not self.tree.done and self.patience.exhausted(self.tree)
-        if self.given_up:
-            self.tree.pause()
-        self._tell()
+        if self.current is None:
+            branch = self.hand_out()
+            self.current = None if branch is None else BranchState(branch, self.compiled)
+            return
+        self.current.advance(self.patience.portion(self.work_done, work))
+        if self.current.improved:
+            self._offer(self.current.candidates())
+        self.given_up = not self.current.done and self.patience.exhausted(self.work_done, self.progress)
+        if self.current.done or self.given_up:
+            self.take_back(self.current.taken(), self.current.candidates())
+            self.current = None
 
-    def _take(self, found: Found) -> None:
-        points = np.concatenate([found.points, found.leaves])
-        if len(points):
-            self._offer(self.compiled.encode(points))
-        if len(leaves := self._feasible(self.compiled.encode(found.leaves))):
-            self.judge.look_at(leaves)
+    @property
+    def work_done(self) -> int:
+        return self.tree.work + (0 if self.current is None else int(self.current.work))
 
-    def _feasible(self, spins: Host) -> Host:
-        constraints = self.compiled.problem.constraints
-        if constraints is None or not len(spins):
-            return spins
-        feasible = constraints.violation(self.compiled.in_domain(spins)) == 0
-        return np.asarray(spins[feasible])
+    @property
+    def progress(self) -> float:
+        """About how much of the work is done: what is closed or, before that, what the root has fixed."""
+        closed = self.tree.closed
+        if self.current is not None:
+            closed += self.current.own.node.share - self.current.share
+        fixed = np.count_nonzero(self.tree.fixed) / self.compiled.n
+        return float(max(closed, fixed * fixed))
+
+    def _look_at(self, leaves: Host) -> None:
+        """Judge points in the domain that are leaves: the proof rests on them."""
+        if not len(leaves):
+            return
+        spins = self.compiled.encode(leaves)
+        self._offer(spins)
+        if len(spins := feasible(self.compiled, spins)):
+            self.judge.look_at(spins)
 
     def _offer(self, spins: Host) -> None:
         """Judge points; a better one lowers the cutoff, and is news."""
-        spins = self._feasible(np.atleast_2d(spins))
-        if not len(spins):
-            return
-        values = self.compiled.judged(spins)
-        best = int(np.argmin(np.where(np.isnan(values), inf, values)))
-        if not values[best] < self.fun:
-            return
-        self.fun, self.spins = float(values[best]), spins[best].copy()
-        self.news.append(News(self.spins[None]))
-        assert self.form is not None
-        self.tree.best = min(self.tree.best, self.form.in_units(self.fun))
-        self.drop = self._drop()
-        self.tree.cutoff = min(self.tree.cutoff, self.form.in_units(self.fun - self.drop))
+        if len(spins) and self.incumbent.offer(spins):
+            self.news.append(News(self.incumbent.spins[None]))
 
-    def _drop(self) -> float:
-        """What is no gap: rounding, or less than the least difference of two values."""
-        problem = self.compiled.problem
-        if problem.integer_valued:
-            return WHOLE_DROP
-        return error_at(problem, self.compiled.exact_points(self.spins))
+    @property
+    def fun(self) -> float:
+        return inf if self.form is None else self.incumbent.fun
+
+    @property
+    def spins(self) -> Host:
+        return np.ones(self.compiled.n) if self.form is None else self.incumbent.spins
 
     @property
     def bound(self) -> float:
@@ -173,7 +193,7 @@ class ProofState(State):
     def _tell(self) -> None:
         """Report a bound that has risen; not one that would end the search before the tree is closed."""
         bound = self.bound
-        if not self.tree.done and bound > self.fun - CLOSING * self.drop:
+        if not self.tree.done and bound > self.fun - CLOSING * self.incumbent.drop:
             return
         rise = WORTH_TELLING * (self.fun - bound) if isfinite(self.fun) and isfinite(bound) else 0.0
         if isfinite(bound) and (bound > self.told + rise or self.told == -inf):
@@ -186,11 +206,13 @@ class ProofState(State):
 
     @property
     def done(self) -> bool:
-        return self.form is None or self.tree.done or self.given_up
+        return self.form is None or (self.tree.done and self.current is None) or self.given_up
 
     @property
     def nodes(self) -> int:
-        return 0 if self.form is None else self.tree.nodes
+        if self.form is None:
+            return 0
+        return self.tree.nodes + (0 if self.current is None else self.current.nodes)
 
     @property
     def n_open(self) -> int:
@@ -213,7 +235,8 @@ class ProofState(State):
         events, ends, values = self.log.arrays()
         point = np.where(self.spins > 0, 1, -1)
         assert self.form is not None
-        return Certificate(events, ends, values, self.tree.cutoff, point, np.array(self.form.mesh), self.form)
+        mesh, cutoff = np.array(self.form.mesh), self.incumbent.cutoff
+        return Certificate(events, ends, values, cutoff, point, mesh, self.form)
 
     def candidates(self) -> Host:
         return self.spins[None]

@@ -62,8 +62,22 @@ class Records(NamedTuple):
 class Gains:
     """What branching on each variable has gained, per unit of its way to either end."""
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, like: Gains | None = None) -> None:
         self.gains, self.tries = np.zeros((2, n + 1)), np.zeros((2, n + 1))
+        if like is not None:
+            self.add(like)
+
+    def add(self, more: Gains) -> None:
+        """Learn what others have learned."""
+        self.gains += more.gains
+        self.tries += more.tries
+
+    def less(self, known: Gains) -> Gains:
+        """What is new in comparison with what was known."""
+        new = Gains(self.gains.shape[1] - 1, self)
+        new.gains -= known.gains
+        new.tries -= known.tries
+        return new
 
 
 @dataclass(frozen=True, eq=False)
