@@ -10,6 +10,7 @@ import pytest
 from dcra.bench.base import Case, Choice
 from dcra.bench.sensitivity import STUDIES, Sensitivity, study_of
 from dcra.bench.sensitivity_report import sections
+from dcra.bench.sensitivity_words import PAPER_SAYS, beside_the_paper, message, sentence
 from dcra.compiled.units import Units
 from dcra.engines.dcra import DCRA
 
@@ -34,26 +35,32 @@ def test_engines_are_in_natural_units():
 
 
 @pytest.mark.parametrize(
-    "method", ["rank=1", "rank=1e+03", "rho=1", "delta=1", "sweeps=10", "sweep-kappa=1", "sweep-power=0.5"]
+    "method",
+    [
+        *("paper-rank=1e+03", "paper-rho=0.1", "paper-delta=10", "rank=1", "rank=1e+03", "rho=1", "delta=1"),
+        *("sweeps=10", "sweep-kappa=1", "sweep-power=0.5"),
+    ],
 )
 def test_one_start_of_each_study(method):
     made = Sensitivity().run(Case("l1-30x20-0", method, 0))
     assert made["study"] == method.partition("=")[0]
-    assert made["value"] == (31 if method == "rank=1e+03" else float(method.partition("=")[2]))
+    assert made["value"] == (31 if method.endswith("rank=1e+03") else float(method.partition("=")[2]))
     assert 0 < made["fun"] < 200
     assert made["steps"] > 0
 
 
-def test_the_report_has_means_and_deviations():
-    def row(size: str, value: float, seed: int, fun: float) -> dict[str, Any]:
-        fields = {"size": size, "study": "rho", "value": value, "seed": seed, "fun": fun}
-        return fields | {"wall": 0.1 * seed, "floor": 5.0}
+def row(size: str, value: float, seed: int, fun: float, study: str = "rho") -> dict[str, Any]:
+    fields = {"size": size, "study": study, "value": value, "seed": seed, "fun": fun}
+    return fields | {"cpu": 0.1 * seed, "floor": 5.0}
 
+
+def test_the_report_has_means_and_errors():
     found = [row("500x300", value, seed, value * 10 + seed) for value in (2.0, 1.0) for seed in (1, 2, 3)]
-    text, figure, table = sections(found)
-    assert text.paragraphs == [
-        "Engine dcra: initial rho / natural unit: at 500x300 the mean objective is lowest at 1 (12), within "
-        "2 % of that from 1 to 1, and 83.3% higher at worst."
+    text, words, figure, table = sections(found)
+    assert text.title == "In short"
+    assert words.paragraphs == [
+        "Engine dcra: initial rho / natural unit: at 500x300 nothing is better than 1 by over two "
+        "standard errors, and the worst value, 2, is 83.3 ± 0.0 % above."
     ]
     objective, runtime = figure.panels
     assert (objective.log_x, objective.log_y, objective.series[0].bars) == (True, True, True)
@@ -61,7 +68,40 @@ def test_the_report_has_means_and_deviations():
     assert objective.series[0].y == [12.0, 22.0]
     assert objective.series[0].low == [11.0, 21.0]
     assert runtime.series[0].y == pytest.approx([0.2, 0.2])
-    assert table.rows[0] == ["500x300", 1.0, 3, 12.0, 1.0, 2.4, pytest.approx(0.2), pytest.approx(0.1)]
+    error = pytest.approx(1 / 3**0.5)
+    assert table.rows[0] == ["500x300", 1.0, 3, 12.0, error, 2.4, 0.0, 0.0, "yes", pytest.approx(0.2)]
+    assert table.rows[1][6:9] == [pytest.approx(1000 / 12), pytest.approx(0), "no"]
+
+
+def test_noise_is_called_flat():
+    """Values that differ by chance alone have no best one; one that is worse in every trial is told."""
+    rng = np.random.default_rng(0)
+    noise = [
+        row("500x300", v, seed, 100 + rng.normal(), "paper-delta") for v in (1, 10) for seed in range(50)
+    ]
+    assert "flat at 500x300" in sentence("paper-delta", noise)
+    assert message({"paper-delta": noise}).paragraphs == [
+        "One start of the paper's preset: the worst value of each parameter is above its best by delta: flat "
+        "at 500x300."
+    ]
+    worse = [*noise, *(row("500x300", 100, seed, 103 + rng.normal(), "paper-delta") for seed in range(50))]
+    assert "flat" not in sentence("paper-delta", worse)
+    assert "nothing is better than 1 to 10 by over" in sentence("paper-delta", worse)
+
+
+def test_the_papers_preset_is_in_absolute_units():
+    units = Units((2.0,), 4.0)
+    assert STUDIES["paper-rho"].make(0.5, units, 11) == DCRA.paper(rho_init=0.5)
+    assert STUDIES["paper-delta"].make(0.5, units, 11) == DCRA.paper(smoothing=0.5)
+    assert STUDIES["paper-rank"].make(1000, units, 11) == DCRA.paper(rank=11, rank_one=True)
+
+
+def test_the_papers_words_stand_beside_the_rows():
+    found = [row("500x300", value, seed, 10 - value, "paper-rank") for value in (1, 2) for seed in (1, 2)]
+    (table,) = beside_the_paper({"paper-rank": found})
+    assert table.rows[0][:3] == ["m", PAPER_SAYS["paper-rank"], "500x300"]
+    assert table.rows[0][3].startswith("1: 12.5 ± 0.0 %, s.d. 0, 0.15 s; 2 (best): 0.0")
+    assert beside_the_paper({"rank": found}) == []
 
 
 def test_rank_one_needs_its_switch():

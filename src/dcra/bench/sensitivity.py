@@ -1,4 +1,8 @@
-"""Benchmark `sensitivity`: how much the parameters of engines `dcra` and `sweep` matter."""
+"""Benchmark `sensitivity`: how much the parameters of engines `dcra` and `sweep` matter.
+
+The studies `paper-rank`, `paper-rho` and `paper-delta` vary `DCRA.paper()` in absolute units, as the paper's
+Figure 1 does; those without the prefix vary our default in the natural units of each problem.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,26 @@ def _scaled(delta: Sequence[float], factor: float) -> tuple[float, ...]:
     return tuple(factor * part for part in delta)
 
 
+def _paper_rank(value: float, units: Units, p: int) -> Engine:
+    return DCRA.paper(rank=min(int(value), p), rank_one=True)
+
+
 STUDIES: dict[str, Study] = {
+    "paper-rank": Study("dcra-paper", "m (the paper's 5)", RANKS, RANKS[:7], _paper_rank),
+    "paper-rho": Study(
+        "dcra-paper",
+        "initial rho (the paper's 1)",
+        HALF_DECADES,
+        DECADES,
+        lambda value, units, p: DCRA.paper(rho_init=value),
+    ),
+    "paper-delta": Study(
+        "dcra-paper",
+        "delta (ours for it: 5)",
+        HALF_DECADES,
+        DECADES,
+        lambda value, units, p: DCRA.paper(smoothing=value),
+    ),
     "rank": Study("dcra", "m (default 5)", RANKS, RANKS[:7], _rank),
     "rho": Study(
         "dcra",
@@ -150,7 +173,7 @@ class Sensitivity(Benchmark):
         return {
             "size": f"{n}x{d}",
             "study": name,
-            "value": min(value, n + 1) if name == "rank" else value,
+            "value": min(value, n + 1) if name.endswith("rank") else value,
             "fun": judged(problem, compiled.decode(spins)),
             "wall": wall,
             "cpu": cpu,
@@ -173,7 +196,7 @@ def trials(name: str, value: float, small: bool) -> int:
     """Trials of a value: fewer where each is long."""
     if small:
         return SMALL_TRIALS
-    return FEW_TRIALS if name == "rank" and value > LARGE_RANK else TRIALS
+    return FEW_TRIALS if name.endswith("rank") and value > LARGE_RANK else TRIALS
 
 
 def method_name(study: str, value: float) -> str:
