@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from dcra.bench import bcs, bcs_paper
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.bcs_report import sections, threshold_curves, wilson
+from dcra.bench.bcs_words import message
 from dcra.bench.registry import find_benchmark
 from dcra.bench.sections import Figure, ReportTable
 
@@ -48,7 +50,39 @@ def test_rows_and_report(monkeypatch):
     assert "Noisy measurements" in tables
     maps = [section for section in found if isinstance(section, Figure)]
     assert all(panel.heat is not None for figure in maps for panel in figure.panels)
-    assert sections([], study.methods)[0].title == "How to read this"
+    assert objective.columns[0] == "method"
+    assert objective.columns[1].startswith("rho = ")
+    groups = {part.group for part in found if isinstance(part, ReportTable | Figure)}
+    assert {"Table 2: mean objective", "Phase diagrams: signals recovered"} <= groups
+    curves = {one.name for figure in maps for panel in figure.panels for one in panel.series}
+    assert curves == {"LP threshold", "AMP threshold"}
+    assert [part.title for part in sections([], study.methods)] == ["In short", "How to read this"]
+
+
+def made_up(method: str, mu: int, fun: float, exact: bool) -> dict[str, Any]:
+    cell = {"mu": mu, "rho": 0.31, "alpha": 0.5, "noise": 0.0, "number": 0, "budget": None, "method": method}
+    return cell | {"fun": fun, "exact": exact, "coin": 200.0, "truth": 5.0}
+
+
+def test_the_message_is_made_from_the_rows():
+    rows = [made_up("dcra-paper", 0, 190.0, False), made_up("recover", 0, 5.0, True)]
+    (words,) = message(rows).paragraphs
+    printed = sum(bcs_paper.OBJECTIVE[0]["dcra"]) / 10 / 200
+    assert words == (
+        "In units of a coin flip's mean objective: at mu = 0 the true signal has 0.03, the paper prints "
+        f"{printed:.2f} for its DCRA, dcra-paper here 0.95. Of the signals in 1 cells, every bit is found "
+        "by: recover 100%, dcra-paper 0%."
+    )
+
+
+def test_own_ends_are_one_start():
+    study = find_benchmark("bcs")
+    cases = list(study.cases(Choice(own=True, sizes=["mu0"])))
+    assert all(case.budget is None for case in cases)
+    assert {"dcra-paper", "recover"} <= {case.method for case in cases}
+    assert not {case.method for case in cases} & {"anneal", "milp", "gurobi"}
+    name = bcs.Setting(0, 0.31, 0.5, 0.0, 0).name
+    assert study.run(Case(name, "dcra-paper"))["fun"] == study.run(Case(name, "dcra-paper"))["fun"]
 
 
 def test_methods_that_are_not_there_are_skipped(monkeypatch):

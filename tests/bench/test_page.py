@@ -14,7 +14,7 @@ import pytest
 from dcra.bench.html import page
 from dcra.bench.report import Report
 from dcra.bench.rows import line_of
-from dcra.bench.sections import ReportTable, Text
+from dcra.bench.sections import Figure, Panel, ReportTable, Series, Text
 
 from .test_report import FIGURE
 
@@ -36,6 +36,12 @@ TABS = [
     ReportTable("One", ["k"], [["v"]], group="Both", tab="Short"),
     ReportTable("The other", ["k"], [["w"]], group="Both"),
 ]
+BITS = Series("a", [16, 32, 64, 96], [1, 2, 3, 4])
+TWO_FIGURES = [
+    Figure("Left", [Panel("Left", "bits", "y", [BITS], x_ticks=[16, 32, 64, 96])], group="Pictures", tab="L"),
+    Figure("Right", [Panel("Right", "bits", "y", [BITS])], group="Pictures", tab="R"),
+]
+LONG = ReportTable("Lines", ["k"], [[i] for i in range(40)])
 ROWS = [{"instance": "i", "method": "m", "seed": 0, "fun": 1.5}]
 
 
@@ -198,3 +204,48 @@ def test_a_phone_needs_no_sideways_scrolling(browser, file):
     assert phone.evaluate("document.documentElement.scrollWidth") == 360
     assert phone.query_selector(".panel svg").bounding_box()["width"] > 280
     phone.close()
+
+
+@pytest.fixture(scope="module")
+def wide(browser: Any, tmp_path_factory: Any) -> Iterator[Any]:
+    """A page with more sections than fit in a line, at the width of a common screen."""
+    file = tmp_path_factory.mktemp("wide") / "report.html"
+    texts = [Text(f"A section with a long name, number {i}", ["Words."]) for i in range(14)]
+    parts = [*TWO_FIGURES, LONG, *texts]
+    file.write_text(page(Report("x", "Title", "Lead.", parts, ROWS)), encoding="utf-8")
+    made = browser.new_page(viewport={"width": 1400, "height": 700})
+    made.goto(file.as_uri())
+    yield made
+    made.close()
+
+
+def test_no_entry_of_the_navigation_is_cut_off(wide):
+    inside = wide.query_selector("nav").bounding_box()
+    for link in wide.query_selector_all("nav a"):
+        box = link.bounding_box()
+        assert box["x"] >= inside["x"]
+        assert box["x"] + box["width"] <= inside["x"] + inside["width"] + 0.5
+        assert box["y"] + box["height"] <= inside["y"] + inside["height"] + 0.5
+
+
+def test_figures_of_a_group_are_tabs(wide):
+    left, right = wide.query_selector_all("[role=tab]")
+    assert (left.inner_text(), right.inner_text()) == ("L", "R")
+    assert wide.is_visible('[role=tabpanel][aria-label="Left"] svg')
+    assert wide.is_hidden('[role=tabpanel][aria-label="Right"]')
+    right.click()
+    wide.wait_for_selector('[aria-label="Right"] path.curve')
+    assert wide.is_hidden('[role=tabpanel][aria-label="Left"]')
+    left.click()
+
+
+def test_given_ticks_are_the_ticks(wide):
+    texts = wide.query_selector_all(
+        '[role=tabpanel][aria-label="Left"] .panel svg text[text-anchor="middle"]'
+    )
+    assert [text.text_content() for text in texts][:4] == ["16", "32", "64", "96"]
+
+
+def test_forty_lines_are_shown_whole(wide):
+    frame = wide.query_selector('.scroll[aria-label="Lines"]')
+    assert frame.evaluate("node => node.scrollHeight - node.clientHeight") == 0

@@ -9,22 +9,22 @@ from statistics import fmean
 from dcra.apps.compressed_sensing.thresholds import amp_threshold, lp_threshold
 from dcra.bench import bcs_paper
 from dcra.bench.base import Row
-from dcra.bench.sections import Cell, Figure, Heat, Panel, ReportTable, Section, Series, Text
+from dcra.bench.bcs_words import message, reading
+from dcra.bench.sections import Cell, Figure, Heat, Panel, ReportTable, Section, Series
 
 Z = 1.96
 
 
 def sections(rows: Sequence[Row], methods: Sequence[str]) -> list[Section]:
-    """Table 2 for each mu, accuracy, phase diagrams, noise."""
+    """A message, then Table 2, accuracy and phase diagrams with a tab for each mu, then noise."""
     exact = [row for row in rows if row["noise"] == 0]
     noisy = [row for row in rows if row["noise"] > 0]
     biases = sorted({row["mu"] for row in exact})
-    found: list[Section] = [_words()]
-    for mu in biases:
-        part = [row for row in exact if row["mu"] == mu]
-        shown = _present(part, methods)
-        found += [_objectives(mu, part, shown), _seconds(mu, part, shown), _accuracy(mu, part, shown)]
-        found += [_recovery_maps(mu, part, shown), _objective_maps(mu, part, shown)]
+    found: list[Section] = [message(rows), reading(rows)]
+    for make in (_objectives, _recovery_maps, _accuracy, _objective_maps, _seconds):
+        for mu in biases:
+            part = [row for row in exact if row["mu"] == mu]
+            found.append(make(mu, part, _present(part, methods)))
     if noisy:
         found.append(_noise(noisy, _present(noisy, methods)))
     return found
@@ -39,31 +39,21 @@ def wilson(hits: int, count: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def _words() -> Text:
-    return Text(
-        "How to read this",
-        [
-            "y = A x with x in {0,1}^500 of density rho; A is normal with mean mu/N and variance 1/N. "
-            "The objective is |Ax - y|_1 + .05 |x|_1. 'truth' is that of the true signal, 'coin' that "
-            "of a random one; rows named 'paper' are its printed numbers, for an unknown set of alpha.",
-            "recover is told nothing; amp is told rho; lp minimises the number of ones over the box. "
-            "Every other method has the same seconds. Recovered means that every bit is right.",
-        ],
-    )
-
-
 def _objectives(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
-    return _by_rho(
-        f"Table 2, mu = {mu}: mean objective", rows, methods, "fun", bcs_paper.OBJECTIVE.get(mu, {})
-    )
+    return _by_rho("mean objective", mu, rows, methods, "fun", bcs_paper.OBJECTIVE.get(mu, {}))
 
 
 def _seconds(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
-    return _by_rho(f"Table 2, mu = {mu}: mean seconds", rows, methods, "wall", bcs_paper.SECONDS.get(mu, {}))
+    return _by_rho("mean CPU seconds", mu, rows, methods, "cpu", bcs_paper.SECONDS.get(mu, {}))
 
 
 def _by_rho(
-    title: str, rows: Sequence[Row], methods: Sequence[str], key: str, paper: dict[str, tuple[float, ...]]
+    what: str,
+    mu: int,
+    rows: Sequence[Row],
+    methods: Sequence[str],
+    key: str,
+    paper: dict[str, tuple[float, ...]],
 ) -> ReportTable:
     rhos = _values(rows, "rho")
     body: list[list[Cell]] = []
@@ -75,7 +65,14 @@ def _by_rho(
     for name, printed in paper.items():
         known: dict[float, float] = dict(zip(bcs_paper.RHO, printed, strict=True))
         body.append([f"paper: {name}", *(known.get(rho) for rho in rhos)])
-    return ReportTable(title, ["rho", *map(str, rhos)], body, "Mean over alpha and instances.")
+    alphas, counts = _values(rows, "alpha"), {row["number"] for row in rows}
+    caption = (
+        f"Mean over {len(alphas)} values of alpha from {alphas[0]:g} to {alphas[-1]:g} and {len(counts)} "
+        "instances of each; a column for each density rho of the signal."
+    )
+    columns = ["method", *(f"rho = {rho:g}" for rho in rhos)]
+    title = f"Table 2, mu = {mu}: {what}"
+    return ReportTable(title, columns, body, caption, group=f"Table 2: {what}", tab=f"mu = {mu}")
 
 
 def _accuracy(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
@@ -87,22 +84,25 @@ def _accuracy(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTab
         errors = [fmean(row[key] for row in own) for key in ("mse", "hamming")]
         body.append([method, len(own), hits / len(own), low, high, *errors])
     columns = ["method", "instances", "exact recovery", "low", "high", "MSE", "Hamming distance"]
-    return ReportTable(
-        f"Recovery, mu = {mu}", columns, body, "low and high: 95 % interval of the rate (Wilson)."
-    )
+    caption = "low and high: 95 % interval of the rate (Wilson)."
+    return ReportTable(f"Recovery, mu = {mu}", columns, body, caption, group="Recovery", tab=f"mu = {mu}")
 
 
 def _recovery_maps(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> Figure:
     curves = threshold_curves(mu != 0)
     panels = [_map(rows, method, "exact", "share recovered", (0.0, 1.0), curves) for method in methods]
     caption = "Curves: thresholds for large N of the linear program and of message passing that knows rho."
-    return Figure(f"Share of signals recovered, mu = {mu}", panels, caption)
+    title = f"Share of signals recovered, mu = {mu}"
+    return Figure(title, panels, caption, group="Phase diagrams: signals recovered", tab=f"mu = {mu}")
 
 
 def _objective_maps(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> Figure:
     top = max(row["coin"] for row in rows)
-    panels = [_map(rows, method, "fun", "objective", (0.0, top), ()) for method in methods]
-    return Figure(f"Objective, mu = {mu}", panels, "The colour scale ends at the worst coin flip.")
+    curves = threshold_curves(mu != 0)
+    panels = [_map(rows, method, "fun", "objective", (0.0, top), curves) for method in methods]
+    caption = "The colour scale ends at the worst coin flip."
+    group = "Phase diagrams: objective"
+    return Figure(f"Objective, mu = {mu}", panels, caption, group=group, tab=f"mu = {mu}")
 
 
 def threshold_curves(biased: bool) -> tuple[Series, Series]:

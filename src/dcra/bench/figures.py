@@ -94,7 +94,9 @@ def draw(ax: Any, panel: Panel, looks: Look) -> None:
         ax.grid(alpha=0.25, linewidth=0.6)
     for one in panel.series:
         _series(ax, one, *looks.get(one.name, (COLOURS[0], "-")), over_map=panel.heat is not None)
-    for axis, log in ((ax.xaxis, panel.log_x), (ax.yaxis, panel.log_y)):
+    if panel.x_ticks:
+        ax.set_xticks(panel.x_ticks, [f"{value:g}" for value in panel.x_ticks], minor=False)
+    for axis, log in ((ax.xaxis, panel.log_x and not panel.x_ticks), (ax.yaxis, panel.log_y)):
         low, high = axis.get_view_interval()
         if log and high < 20 * low:  # too short for powers of ten alone
             axis.set_major_formatter("{x:g}")

@@ -34,7 +34,7 @@ class ReportTable:
     frozen: int = 1
     """Columns that stay in sight when the others are scrolled."""
     group: str = ""
-    """Tables one after another with the same group share a place on the page, as tabs."""
+    """Tables and figures one after another with the same group share a place on the page, as tabs."""
     tab: str = ""
     """What the tab of this table says; the title by default."""
 
@@ -78,6 +78,8 @@ class Panel:
     heat: Heat | None = None
     log_x: bool = False
     log_y: bool = False
+    x_ticks: Sequence[float] = ()
+    """Where the ticks of x are, for values that only come so; none lets the scale choose."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,10 @@ class Figure:
     title: str
     panels: Sequence[Panel] = field(default_factory=tuple)
     caption: str = ""
+    group: str = ""
+    """Figures and tables one after another with the same group share a place on the page, as tabs."""
+    tab: str = ""
+    """What the tab of this figure says; the title by default."""
 
 
 Section = Text | ReportTable | Figure

@@ -55,36 +55,37 @@ function drawFigure(part, host, order) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(!hidden.has(names[i]))));
     for (const plot of plots) plot.draw();
   }
+  return refresh;
 }
 
-// Tables of one group become the tabs of one section.
+// Tables and figures of one group become the tabs of one section.
 function gathered(sections) {
   const found = [];
   for (const part of sections) {
     const last = found.at(-1);
-    if (part.group && last?.kind === "tabs" && last.title === part.group) last.tables.push(part);
-    else found.push(part.group ? { kind: "tabs", title: part.group, tables: [part] } : part);
+    if (part.group && last?.kind === "tabs" && last.title === part.group) last.parts.push(part);
+    else found.push(part.group ? { kind: "tabs", title: part.group, parts: [part] } : part);
   }
   return found;
 }
 
-function drawTabs(part, host) {
-  const list = element("div", { class: "tabs", role: "tablist", "aria-label": part.title }, host);
-  const sheets = part.tables.map((table) => {
-    const tab = element("button", { type: "button", role: "tab" }, list, table.tab || table.title);
-    const sheet = element("div", { role: "tabpanel", "aria-label": table.title }, host);
-    const redraw = drawTable(table, sheet);
-    element("p", { class: "caption" }, sheet, table.caption);
-    tab.addEventListener("click", () => { show(table); redraw(); });
-    return { table, tab, sheet };
+function drawTabs(group, host, order) {
+  const list = element("div", { class: "tabs", role: "tablist", "aria-label": group.title }, host);
+  const sheets = group.parts.map((part) => {
+    const tab = element("button", { type: "button", role: "tab" }, list, part.tab || part.title);
+    const sheet = element("div", { role: "tabpanel", "aria-label": part.title }, host);
+    const redraw = part.kind === "figure" ? drawFigure(part, sheet, order) : drawTable(part, sheet);
+    element("p", { class: "caption" }, sheet, part.caption);
+    tab.addEventListener("click", () => { show(part); redraw(); });
+    return { part, tab, sheet };
   });
   function show(chosen) {
-    for (const { table, tab, sheet } of sheets) {
-      tab.setAttribute("aria-selected", String(table === chosen));
-      sheet.hidden = table !== chosen;
+    for (const { part, tab, sheet } of sheets) {
+      tab.setAttribute("aria-selected", String(part === chosen));
+      sheet.hidden = part !== chosen;
     }
   }
-  show(part.tables[0]);
+  show(group.parts[0]);
 }
 
 function drawSection(part, index, order) {
@@ -92,7 +93,7 @@ function drawSection(part, index, order) {
   element("h2", {}, host, part.title);
   if (part.kind === "text") drawText(part, host);
   if (part.kind === "table") drawTable(part, host);
-  if (part.kind === "tabs") drawTabs(part, host);
+  if (part.kind === "tabs") drawTabs(part, host, order);
   if (part.kind === "figure") drawFigure(part, host, order);
   if (part.caption) element("p", { class: "caption" }, host, part.caption);
   element("a", { href: `#part${index}` }, document.querySelector("nav"), part.title);

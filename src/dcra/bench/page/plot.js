@@ -89,7 +89,8 @@ class Plot {
 
   drawAxes(width, height) {
     const [x, y] = [this.x, this.y];
-    for (const value of x.ticks(Math.max(3, Math.floor((x.to - x.from) / 48)))) {
+    const given = (this.panel.x_ticks || []).filter((value) => value >= x.low && value <= x.high);
+    for (const value of given.length ? given : x.ticks(Math.max(3, Math.floor((x.to - x.from) / 48)))) {
       shape("line", { x1: x.at(value), x2: x.at(value), y1: y.from, y2: y.to, class: "grid" }, this.svg);
       shape("text", { x: x.at(value), y: y.from + 16, "text-anchor": "middle" }, this.svg, tickLabel(value));
     }

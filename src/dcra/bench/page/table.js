@@ -1,6 +1,8 @@
 // Tables that are sorted by a click on a heading; a third click restores the order they came in.
 // `drawTable` returns what is to be called when a table comes into sight, for only then its columns have widths.
 
+const TALL = 40; // more lines than this scroll in a window of their own; up to it the page shows them all
+
 function shownNumber(value, digits) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
@@ -24,7 +26,8 @@ function bestCells(table, row) {
 }
 
 function drawTable(table, host) {
-  const frame = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": table.title }, host);
+  const tall = table.rows.length > TALL ? " tall" : "";
+  const frame = element("div", { class: `scroll${tall}`, tabindex: "0", role: "region", "aria-label": table.title }, host);
   const grid = element("table", {}, frame);
   const head = element("tr", {}, element("thead", {}, grid));
   const body = element("tbody", {}, grid);
