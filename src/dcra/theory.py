@@ -275,6 +275,21 @@ def exact_penalty(compiled: Compiled) -> float:
     return (1 + 2 * (compiled.n + 1)) * lifted_modulus(compiled, 0.0)
 
 
+def binary_growth(compiled: Compiled, rho: float) -> float:
+    """c = rho/(1 + 2 sqrt p) - L_f: Phi(V) >= F(x) + c |V'V - x x'|_F near every binary x (Section III).
+
+    Positive for rho > rho*, and then every binary point is a strict local minimiser of the penalised
+    problem: near is `binary_radius`. L_f is `lifted_modulus`, as in `exact_penalty`.
+    """
+    return rho / (1 + 2 * sqrt(compiled.n + 1)) - lifted_modulus(compiled, 0.0)
+
+
+def binary_radius(n: int) -> float:
+    """p/(1 + sqrt(2p)): an X of the lifted set closer than this to x x' is rounded to the binary x."""
+    p = n + 1
+    return p / (1 + sqrt(2 * p))
+
+
 def projection(V: Array) -> Array:
     """x = ||V||_2 P_1, (..., p): |x o x - e| <= p - ||V||_2^2 (Theorem 2). Its sign is free."""
     xp = namespace(V)

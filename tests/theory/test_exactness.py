@@ -56,6 +56,53 @@ def test_every_factor_is_beaten_by_its_own_rounding(lipschitz_case):
     assert np.all(rounded <= theory.penalized(lipschitz_case, V, rho, 0.0) + ROUNDING)
 
 
+def test_binary_points_are_strict_local_minimisers(lipschitz_case):
+    """Above rho* the penalised value grows at least linearly around every binary point, within the radius."""
+    n, rng = lipschitz_case.n, np.random.default_rng(5)
+    rho = 1.01 * theory.exact_penalty(lipschitz_case)
+    growth, radius = theory.binary_growth(lipschitz_case, rho), theory.binary_radius(n)
+    assert growth > 0
+    inside = 0
+    for V0 in binary_factors(n, n + 1):
+        V = np.concatenate([near(V0[None], size, rng) for size in (1e-6, 1e-3, 0.03, 0.1, 0.3)])
+        apart = np.linalg.norm(theory.gram(V) - theory.gram(V0), axis=(-2, -1))
+        V, apart = V[apart < radius], apart[apart < radius]
+        inside += np.sum(apart > 0.1 * radius)
+        here = theory.penalized(lipschitz_case, V0, rho, 0.0)
+        values = theory.penalized(lipschitz_case, V, rho, 0.0)
+        assert np.all(values >= here + growth * apart - ROUNDING)
+        assert np.all(values[apart > 1e-4] > here)
+    assert inside > 0
+
+
+def test_below_the_slope_binary_points_are_no_local_minimisers():
+    """|20 x - 10|: at x = 1 the loss falls by 20 a unit, the penalty rises by rho."""
+    compiled = compile_problem(Problem([Term("l1", np.array([[20.0]]), np.array([10.0]))]))
+    one = np.array([[1.0, 1.0], [0.0, 0.0]])
+    beside = np.array([[1.0, 0.999], [0.0, sqrt(1 - 0.999**2)]])
+
+    def rises(rho: float) -> bool:
+        gone, here = (theory.penalized(compiled, V, rho, 0.0) for V in (beside, one))
+        return bool(gone > here)
+
+    assert not rises(19.0)
+    assert theory.binary_growth(compiled, 19.0) < 0
+    assert rises(1.01 * theory.exact_penalty(compiled))
+    assert theory.binary_growth(compiled, 1.01 * theory.exact_penalty(compiled)) > 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_within_the_radius_points_are_rounded_home(n):
+    """Also where the whole distance is spent on the bit that is easiest to lose."""
+    x = np.ones(n + 1)
+    radius = theory.binary_radius(n)
+    for lean in np.linspace(0, 1, 200):
+        V = np.stack([x, np.zeros(n + 1)])
+        V[:, -1] = 1 - 2 * lean, sqrt(1 - (1 - 2 * lean) ** 2)
+        if np.linalg.norm(theory.gram(V) - np.outer(x, x)) < radius:
+            assert (lift.round_factor(V[None]) == 1).all()
+
+
 def test_exact_penalty_needs_the_constant_of_the_lifted_function():
     """|20 x - 10|: f alone has the constant 1, and at rho = 1 + 2p = 5 the point x = 1/2 beats both spins."""
     compiled = compile_problem(Problem([Term("l1", np.array([[20.0]]), np.array([10.0]))]))

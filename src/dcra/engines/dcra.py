@@ -93,7 +93,16 @@ class DCRA(Engine):
 
     @classmethod
     def paper(cls, **options: Any) -> DCRA:
-        """The paper's constants (m=5, rho=1, sigma=1.2), and measured ones for what it leaves open."""
+        """The paper's three constants, and ours for what it leaves open.
+
+        The paper states m = 5 (`rank`), rho = 1 (`rho_init`) and sigma = 1.2 (`rho_growth`). Ours are
+        delta = 5 (`smoothing`), L = ||A||_2^2 / (2 delta) (`curvature="norm"`), rho_max = 1e6, 50 steps at
+        one rho, 1000 values of rho, and the tolerances `step_tol` and `tol`.
+
+        The paper's Algorithm 2 asks for L >= L_f, which is more than 2 (n + 1) times as large as this L:
+        with L_f itself (`dcra.theory.curvature_bound`) v0 hardly moves, and answers are hardly better than
+        random signs. Proposition 1's descent is therefore not guaranteed for this preset.
+        """
         settings: dict[str, Any] = {
             "rho_init": 1.0,
             "rho_growth": 1.2,
