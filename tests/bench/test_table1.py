@@ -9,7 +9,7 @@ import pytest
 
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.gaussian import instance
-from dcra.bench.paper import PAPER
+from dcra.bench.paper import DIFFERENCES, PAPER, WIN_RATES
 from dcra.bench.sections import Figure, ReportTable, Section, Text
 from dcra.bench.table1 import FOREVER, Table1
 from dcra.bench.table1_report import sections
@@ -126,6 +126,35 @@ def test_wins_ties_and_differences():
     assert line(difference)["anneal"] == pytest.approx(100 * (-0.5 + 0 + 1 - 0.5) / 4)
     assert "(ours - other) / other" in difference.caption
     assert line(titled(parts, "Win rate of auto to its own end"))["dcra-paper"] == 100
+
+
+def test_the_papers_own_block():
+    rows = [
+        *(row("dcra-paper", i, fun) for i, fun in enumerate([100.0, 100.0, 100.0, 100.0])),
+        *(row("l2box-admm", i, fun) for i, fun in enumerate([200.0, 200.0, 200.0, 50.0])),
+    ]
+    parts = sections(rows)
+    assert titled(parts, "The paper's own block").paragraphs == [
+        "At the paper's seconds dcra-paper wins 75% of 4 instances against L2-box ADMM "
+        "(printed: 88 to 100 %)."
+    ]
+    shown = line(titled(parts, "DCRA's win rates and differences at the paper's seconds"))
+    assert (shown["instances"], shown["L2-box ADMM: measured, %"]) == (4, 75.0)
+    assert shown["L2-box ADMM: measured, % "] == pytest.approx(100 * (3 * -0.5 + 1) / 4)
+    assert shown["L2-box ADMM: difference printed, %"] == -59
+    assert shown["Gurobi: measured, %"] is None
+    assert not any("own block" in part.title for part in sections(ROWS))
+
+
+def test_printed_differences_follow_from_printed_objectives():
+    """A slip of the pen in either would show: they agree to the rounding of the printed means."""
+    for size, printed in PAPER.items():
+        for share, other in zip(DIFFERENCES[size], printed[1:4], strict=True):
+            assert share == pytest.approx(100 * (printed.dcra / other - 1), abs=2.1)
+    assert [rates for rates in WIN_RATES.values() if rates != (100, 100, 100)] == [
+        (100, 100, 99),
+        (100, 100, 88),
+    ]
 
 
 def test_the_printed_columns_stand_beside_ours():

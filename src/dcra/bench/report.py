@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dcra.bench import rows as files
+from dcra.bench.against import against, check_method
 from dcra.bench.base import Benchmark, Row
 from dcra.bench.faults import sound
 from dcra.bench.folder import read_label
@@ -34,8 +35,8 @@ class Report:
     """Rows that no report could be made of: which, and why."""
 
 
-def make_report(folder: Path, where: files.Where = ()) -> Report:
-    """The report on the rows of a folder that meet the conditions."""
+def make_report(folder: Path, where: files.Where = (), method: str | None = None) -> Report:
+    """The report on the rows of a folder that meet the conditions, with a method against all others."""
     label = read_label(folder)
     subject = find_benchmark(label["benchmark"])
     if label["version"] != subject.version:
@@ -62,10 +63,17 @@ def make_report(folder: Path, where: files.Where = ()) -> Report:
         subject.name,
         f"Benchmark {subject.name}",
         f"{subject.summary[0].upper()}{subject.summary[1:]}. Made from {counted}.",
-        [*_sections(subject, kept), *tell_left_out(wrong)],
+        [*_against(method, finished), *_sections(subject, kept), *tell_left_out(wrong)],
         kept,
         wrong,
     )
+
+
+def _against(method: str | None, rows: Sequence[Row]) -> list[Section]:
+    if method is None:
+        return []
+    check_method(method, rows)
+    return against(method, rows)
 
 
 def _sections(subject: Benchmark, rows: Sequence[Row]) -> list[Section]:

@@ -9,6 +9,7 @@ from dcra.bench.compare import grouped
 from dcra.bench.paper import PAPER
 from dcra.bench.sections import Section
 from dcra.bench.table1_figures import anytime, profiles
+from dcra.bench.table1_own_block import own_block
 from dcra.bench.table1_published import objectives, seconds
 from dcra.bench.table1_tables import OURS, glance, tables
 from dcra.bench.table1_words import summary
@@ -19,7 +20,7 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     order = [f"{n}x{d}" for n, d in PAPER]
     rows = sorted(rows, key=lambda row: (order.index(row["size"]), row["seed"]))
     runs = by_budget(rows)
-    parts: list[Section] = [summary(runs, OURS)]
+    parts: list[Section] = [summary(runs, OURS), *own_block(runs)]
     if rows:
         parts += [glance(runs), profiles(runs), *anytime(rows), objectives(rows), seconds(rows)]
     for title, group in runs.items():

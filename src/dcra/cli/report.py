@@ -23,7 +23,10 @@ SHOWN = 5
 @click.option(
     "--where", multiple=True, metavar="FIELD=VALUE", help="Use such rows only; VALUE,VALUE for either."
 )
-def report(folder: Path, out: Path | None, figures: str | None, where: tuple[str, ...]) -> None:
+@click.option("--against", metavar="METHOD", help="Begin with the wins of METHOD against each of the others.")
+def report(
+    folder: Path, out: Path | None, figures: str | None, where: tuple[str, ...], against: str | None
+) -> None:
     """Make one HTML page from the rows in FOLDER, which `dcra bench` has written."""
     from dcra.bench.html import page
     from dcra.bench.report import make_report
@@ -39,7 +42,7 @@ def report(folder: Path, out: Path | None, figures: str | None, where: tuple[str
             raise ValueError(
                 f"--out: there is no directory {file.parent}" if out else f"{folder}: there is no such folder"
             )
-        made = make_report(folder, where)
+        made = make_report(folder, where, against)
         tell_left_out(made.left_out)
         with writing(file), replacing(file) as draft:
             draft.write_text(page(made), encoding="utf-8")
