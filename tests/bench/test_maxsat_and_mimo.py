@@ -51,6 +51,7 @@ def test_mimo(monkeypatch):
         if row["method"] == "detect":
             assert row["fun"] == pytest.approx(exact[row["instance"]])
             assert "sphere" in row["stages"]
+            assert 0 <= row["proven"] <= 1
     text, figure, table = study.report(rows)
     assert len(figure.panels) == 1
     assert len(table.rows) == len(rows)

@@ -89,10 +89,10 @@ class Mimo(Benchmark):
         detect = detector(case.method, sent, system, case.seed)
         import_for(case.method, system.constellation, system.n > SMALL_ENOUGH)
         wall, cpu = time.perf_counter(), time.process_time()
-        levels, stages = detect()
+        levels, how = detect()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         row = judged(sent, levels, system) | {"snr": snr, "size": size, "wall": wall, "cpu": cpu}
-        return row | {"stages": stages}
+        return row | how
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
         return sections(rows, SYSTEMS)
@@ -117,15 +117,16 @@ def instance(name: str) -> mimo.Frames:
     return mimo.transmit(H, snr, system.constellation, **options)
 
 
-def detector(method: str, sent: mimo.Frames, system: System, seed: int) -> Callable[[], tuple[Host, str]]:
-    """A call that returns levels (k, n), and which stages were run for them."""
+def detector(method: str, sent: mimo.Frames, system: System, seed: int) -> Callable[[], tuple[Host, Row]]:
+    """A call that returns levels (k, n), which stages were run for them, and the share of proven frames."""
     model, _ = mimo.received(sent.H, sent.y, system.constellation, sent.noise)
     if method not in OURS:
-        return lambda: (mimo.rival(method)(model), method)
+        return lambda: (mimo.rival(method)(model), {"stages": method})
 
-    def ours() -> tuple[Host, str]:
+    def ours() -> tuple[Host, Row]:
         found = mimo.detect(sent.H, sent.y, sent.noise, system.constellation, seed=seed, **OURS[method])
-        return model.constellation.levels(found.symbols.T), found.method
+        how: Row = {"stages": found.method, "proven": float(np.mean(found.proven))}
+        return model.constellation.levels(found.symbols.T), how
 
     return ours
 
