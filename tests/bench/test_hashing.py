@@ -52,6 +52,7 @@ def test_cases_follow_the_choice():
     assert {c.method for c in full} - {c.method for c in small} == {
         "itq",
         *(f"paper-{solver}" for solver in bench.X_SOLVERS),
+        *(f"linear-{solver}" for solver in ("auto", *bench.X_SOLVERS)),
     }
     assert len({case.key for case in full}) == len(full)
     some = list(study.cases(Choice(sizes=["mnist"], methods=["fsdh"], instances=2)))
@@ -65,11 +66,18 @@ def test_cases_follow_the_choice():
         ("paper-auto", "auto", "labels"),
         ("paper-dcra", "dcra", "labels"),
         ("paper-mpec-epm", "mpec-epm", "labels"),
+        ("paper-dcra-paper", "dcra-paper", "labels"),
+        ("linear-dcra-paper", "dcra-paper", "labels"),
     ],
 )
 def test_names_end_with_the_method_of_the_x_step(method, solver, target):
     model = bench._model(method, 16, "linear", 0)
     assert (model.solver, model.target) == (solver, target)
+
+
+def test_the_papers_hash_function_is_linear():
+    assert bench._model("linear-dcra-paper", 16, "rbf", 0).feature_map == "linear"
+    assert bench._model("paper-dcra-paper", 16, "rbf", 0).feature_map == "rbf"
 
 
 def test_what_is_missing_is_skipped(toy, monkeypatch, tmp_path):

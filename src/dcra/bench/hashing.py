@@ -21,8 +21,8 @@ CODINGS = ("hash", "learned")
 DEPTHS = (1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 MAPS = {"mnist": "rbf", "cifar10": "rbf", "mirflickr25k": "linear"}
 QUERIES = {"mnist": 1000, "cifar10": 1000, "mirflickr25k": 2000}
-X_SOLVERS = ("dcra", "mpec-epm", "l2box-admm", "subgradient")
-"""Solvers of the X-step in the paper's own model, beside "auto"."""
+X_SOLVERS = ("dcra-paper", "dcra", "mpec-epm", "l2box-admm", "subgradient")
+"""Solvers of the X-step in the paper's own model, beside "auto"; the first is the paper's own."""
 
 OURS = "supervised-auto"
 """`SupervisedHashing` with its own options; a name MODEL-SOLVER ends with the method of the X-step."""
@@ -34,6 +34,12 @@ PAPER: dict[str, Any] = {
     "w_step": "huber-descent",
     "fit_intercept": False,
 }
+MODELS: dict[str, dict[str, Any]] = {
+    "supervised": {},
+    "paper": PAPER,
+    "linear": PAPER | {"feature_map": "linear"},
+}
+"""What a name begins with: the estimator as it comes, the paper's model, that with its linear hash."""
 
 
 class Hashing(Benchmark):
@@ -51,12 +57,15 @@ class Hashing(Benchmark):
         "itq",
         "paper-auto",
         *(f"paper-{solver}" for solver in X_SOLVERS),
+        *(f"linear-{solver}" for solver in ("auto", *X_SOLVERS)),
     )
 
     def cases(self, choice: Choice) -> Iterator[Case]:
         small = choice.preset == "small"
         bits, samples = ((16, 32), SMALL) if small else (BITS, FULL)
-        few = [m for m in self.methods if m != "itq" and m.removeprefix("paper-") not in X_SOLVERS]
+        few = [
+            m for m in self.methods if m not in ("itq", "linear-auto") and m.partition("-")[2] in ("", "auto")
+        ]
         methods = choice.methods or (few if small else self.methods)
         seeds = range(choice.instances or (1 if small else 3))
         for r, size, seed, method in product(bits, choice.sizes or self.sizes, seeds, methods):
@@ -126,7 +135,7 @@ def _model(method: str, bits: int, feature_map: str, seed: int) -> Any:
     model, _, solver = method.partition("-")
     if solver not in METHODS:
         raise Skip(f"there is no method {solver!r} here")
-    return hashing.SupervisedHashing(bits, solver=solver, **(PAPER if model == "paper" else {}), **options)
+    return hashing.SupervisedHashing(bits, solver=solver, **(options | MODELS[model]))
 
 
 @cache
