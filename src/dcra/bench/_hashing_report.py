@@ -18,7 +18,7 @@ RECALL = np.linspace(0, 1, 101).tolist()
 NAMES = (
     "supervised-auto is `SupervisedHashing` with its own options, paper-... the paper's model (l1, labels, a "
     "random start, no intercept), linear-... that with the paper's linear hash function; all end with the "
-    "method of the X-step: auto, dcra-paper (the paper's own, with its constants), dcra (with ours) or others."
+    "method of the X-step: auto, dcra-paper (the paper's own, with its constants), dcra (with ours), others."
 )
 
 PROTOCOL = (

@@ -1,0 +1,163 @@
+"""What the documents quote, computed again from the rows in docs/results.
+
+A measure takes the finished rows of one set and its arguments, and returns the numbers of a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcra.bench import bcs_paper
+from dcra.bench import rows as files
+from dcra.bench.against import fights
+from dcra.bench.base import Row
+from dcra.bench.compare import grouped
+from dcra.bench.gaussian import size_of
+from dcra.bench.paper import PAPER
+from dcra.bench.sensitivity_words import Level, levels
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+Rows = Sequence[Row]
+
+
+@cache
+def rows_of(name: str) -> tuple[Row, ...]:
+    """The finished rows of a published set."""
+    return tuple(row for row in files.read(RESULTS / name) if row.get("status", "ok") == "ok")
+
+
+def chosen(rows: Rows, **fields: Any) -> list[Row]:
+    """Rows with these values; "own" is the budget or factor None."""
+    wanted = {name: None if value == "own" else value for name, value in fields.items()}
+    return [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
+
+
+def count(rows: Rows, **fields: Any) -> list[float]:
+    """How many rows have these values."""
+    return [len(chosen(rows, **fields))]
+
+
+def wins(rows: Rows, method: str, rival: str, **fields: Any) -> list[float]:
+    """Strict wins in per cent."""
+    return [100 * fights(method, chosen(rows, **fields))[rival].wins]
+
+
+def no_worse(rows: Rows, method: str, rival: str, **fields: Any) -> list[float]:
+    """Wins and ties in per cent."""
+    found = fights(method, chosen(rows, **fields))[rival]
+    return [100 * (found.wins + found.ties)]
+
+
+def difference(rows: Rows, method: str, rival: str, **fields: Any) -> list[float]:
+    """The mean relative difference in per cent."""
+    found = fights(method, chosen(rows, **fields))[rival].difference
+    assert found is not None
+    return [100 * found]
+
+
+def span_over_floor(rows: Rows, methods: Sequence[str], **fields: Any) -> list[float]:
+    """Least and largest mean objective of these methods, over sizes, in units of the floor."""
+    part = [row for row in chosen(rows, **fields) if row["method"] in methods]
+    means = [
+        np.mean([row["fun"] / row["floor"] for row in g]) for g in grouped(part, "size", "method").values()
+    ]
+    return [float(min(means)), float(max(means))]
+
+
+def share_of_printed(rows: Rows, method: str, **fields: Any) -> list[float]:
+    """Least and largest mean objective of a method over the paper's printed one for DCRA."""
+    groups = grouped(chosen(rows, method=method, **fields), "size")
+    shares = [np.mean([row["fun"] for row in g]) / PAPER[size_of(size)].dcra for size, g in groups.items()]
+    return [float(min(shares)), float(max(shares))]
+
+
+def off_printed(rows: Rows, column: str, method: str) -> list[float]:
+    """Largest distance in per cent of our means from a printed column: random signs, or own ends."""
+    worst = 0.0
+    for size, group in grouped(rows, "size").items():
+        printed = getattr(PAPER[size_of(size)], column)
+        if method == "random signs":
+            values = [found[0]["random"] for found in grouped(group, "instance").values()]
+        else:
+            values = [row["fun"] for row in chosen(group, method=method, factor="own")]
+        if values:
+            worst = max(worst, abs(float(np.mean(values)) / printed - 1))
+    return [100 * worst]
+
+
+def cpu(rows: Rows, **fields: Any) -> list[float]:
+    """CPU seconds of all such rows."""
+    return [sum(row["cpu"] for row in chosen(rows, **fields))]
+
+
+def mean_cpu(rows: Rows, **fields: Any) -> list[float]:
+    """Mean CPU seconds of such rows."""
+    part = chosen(rows, **fields)
+    return [sum(row["cpu"] for row in part) / len(part)]
+
+
+def retrieval(rows: Rows, data: str, method: str, key: str = "map_hash") -> list[float]:
+    """Means over seeds at 16, 32, 64 and 96 bits."""
+    found: dict[int, list[float]] = {}
+    for row in chosen(rows, method=method):
+        name, bits, _ = row["instance"].split("-")
+        if name == data:
+            found.setdefault(int(bits), []).append(row[key])
+    return [float(np.mean(found[bits])) for bits in (16, 32, 64, 96)]
+
+
+def _level(rows: Rows, study: str, size: str, value: float) -> Level:
+    part = levels(chosen(rows, study=study, size=size))
+    return next(one for one in part if abs(one.value - value) <= 1e-6 * abs(value))
+
+
+def above_best(rows: Rows, study: str, size: str, value: float) -> list[float]:
+    """How far a value's mean objective is above the best one, and the standard error, in per cent."""
+    one = _level(rows, study, size, value)
+    return [100 * one.above, 100 * one.error]
+
+
+def ratio(rows: Rows, study: str, size: str, values: Sequence[float], what: str) -> list[float]:
+    """The ratio of the deviations, the CPU seconds or the means at two values."""
+    one, other = (_level(rows, study, size, value) for value in values)
+    return [float(getattr(one, what) / getattr(other, what))]
+
+
+def recovered(rows: Rows, methods: Sequence[str], **fields: Any) -> list[float]:
+    """Shares of signals with every bit right, in per cent, without noise."""
+    part = chosen(rows, noise=0.0, **fields)
+    return [100 * float(np.mean([row["exact"] for row in chosen(part, method=m)])) for m in methods]
+
+
+def of_coin(rows: Rows, what: str, mu: int) -> list[float]:
+    """A mean objective in units of a coin flip's: of a method, of the truth, or the paper's printed DCRA."""
+    part = chosen(rows, noise=0.0, mu=mu)
+    coin = float(np.mean([row["coin"] for row in part]))
+    if what == "printed":
+        return [float(np.mean(bcs_paper.OBJECTIVE[mu]["dcra"])) / coin]
+    if what == "truth":
+        return [float(np.mean([row["truth"] for row in part])) / coin]
+    return [float(np.mean([row["fun"] for row in chosen(part, method=what)])) / coin]
+
+
+def error_rate(rows: Rows, size: str, snr: int, method: str) -> list[float]:
+    """Bit error rate over channels and its standard error, from the differences between channels."""
+    rates = np.asarray(
+        [row["wrong"] / row["bits"] for row in chosen(rows, size=size, snr=snr, method=method)]
+    )
+    return [float(rates.mean()), float(rates.std(ddof=1) / sqrt(rates.size))]
+
+
+MEASURES: dict[str, Callable[..., list[float]]] = {
+    one.__name__: one
+    for one in (
+        *(count, wins, no_worse, difference, span_over_floor, share_of_printed, off_printed, cpu, mean_cpu),
+        *(retrieval, above_best, ratio, recovered, of_coin, error_rate),
+    )
+}

@@ -1,0 +1,115 @@
+"""Numbers in the documents are those of the rows in docs/results; where they part, this fails.
+
+`docs/results/quotes.toml` lists the sentences; tables are recomputed cell by cell.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dcra.bench.compare import grouped
+
+from .quoted import MEASURES, RESULTS, chosen, retrieval, rows_of
+
+ROOT = Path(__file__).parents[1]
+QUOTES = tomllib.loads((RESULTS / "quotes.toml").read_text())["quote"]
+
+
+def flat(text: str) -> str:
+    """One line, so that a sentence is found wherever its lines break."""
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("quote", QUOTES, ids=lambda quote: f"{quote['page']}: {quote['says']}")
+def test_a_sentence_says_what_its_rows_say(quote):
+    page = flat((ROOT / quote["page"]).read_text())
+    numbers = MEASURES[quote["measure"]](rows_of(quote["rows"]), **quote.get("of", {}))
+    expected = flat(quote["says"]).format(*numbers)
+    assert expected in page
+
+
+def test_every_quote_names_rows_that_are_published():
+    for quote in QUOTES:
+        assert (RESULTS / quote["rows"] / "rows.jsonl.gz").exists()
+        assert "{" in quote["says"]
+
+
+def lines(page: str, first: str) -> list[list[str]]:
+    """The cells of the Markdown table whose heading begins with `first`."""
+    text = (ROOT / page).read_text()
+    table = text[text.index(first) :].split("\n\n")[0]
+    return [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+def test_the_table_of_objectives_over_the_floor():
+    head, _, *body = lines("docs/benchmarks.md", "| n, d | HiGHS |")
+    names = {"HiGHS": "milp", "Gurobi": "gurobi", "MPEC-EPM": "mpec-epm", "L2-box ADMM": "l2box-admm"}
+    ten = head.index("10 x: HiGHS")
+    factors = [1.0 if k < ten else 10.0 for k in range(len(head))]
+    found = grouped(rows_of("table1"), "size", "method", "factor")
+    assert len(body) == 15
+    for line in body:
+        size = line[0].replace(", ", "x")
+        for k, cell in enumerate(line[1:], 1):
+            title = head[k].removeprefix("10 x: ")
+            rows = found.get((size, names.get(title, title), factors[k]), [])
+            expected = f"{np.mean([row['fun'] / row['floor'] for row in rows]):.3f}" if rows else ""
+            assert cell == expected, (size, head[k])
+
+
+NAMES = {
+    "SupervisedHashing": "supervised-auto",
+    "FSDH": "fsdh",
+    "SDH": "sdh",
+    "codewords": "codewords",
+    "paper's model, X-step by `auto`": "paper-auto",
+    "ITQ": "itq",
+    "LSH": "lsh",
+}
+
+
+def test_the_table_of_retrieval():
+    _, _, *body = lines("docs/hashing.md", "| | method | 16 | 32 | 64 | 96 |")
+    data = ""
+    for line in body:
+        data = {"": data, "MIRFLICKR-25K": "mirflickr25k", "CIFAR-10": "cifar10", "MNIST": "mnist"}[line[0]]
+        means = [retrieval(rows_of("hashing"), data, NAMES[line[1]], f"map_{k}") for k in ("hash", "learned")]
+        for k, cell in enumerate(line[2:]):
+            expected = [f"{found[k]:.3f}".lstrip("0") for found in means[: cell.count("/") + 1]]
+            assert cell == " / ".join(expected), (data, line[1], k)
+
+
+@pytest.mark.parametrize(
+    ("system", "first"),
+    [
+        ("corr-32", "| SNR dB | zf | mmse | mmse-sic | k-best | ep | sdr | detect | detect-soft |"),
+        ("impulse-32", "| SNR dB | zf | mmse | mmse-sic | k-best | ep | sdr | detect | detect-l1 |"),
+    ],
+)
+def test_the_tables_of_bit_errors(system, first):
+    head, _, *body = lines("docs/mimo.md", first)
+    for line in body:
+        for method, cell in zip(head[1:], line[1:], strict=True):
+            rows = chosen(rows_of("mimo"), size=system, snr=int(line[0]), method=method)
+            rate = sum(row["wrong"] for row in rows) / sum(row["bits"] for row in rows)
+            digits = len(cell.partition(".")[2])
+            assert float(cell) == pytest.approx(rate, abs=0.51 * 10**-digits), (system, line[0], method)
+
+
+def test_the_readme_prints_what_the_call_prints():
+    """All but the seconds, which are the machine's."""
+    readme = (ROOT / "README.md").read_text()
+    part = readme.split("## A problem in ten lines")[1]
+    code, shown = part.split("```python\n")[1].split("```")[0], part.split("says what is to be said:\n")[1]
+    names: dict[str, object] = {}
+    exec(code, names)
+
+    def lines(text: str) -> list[str]:
+        return [re.sub(r", [\d.]+ s$", "", line.strip()) for line in text.strip().splitlines()]
+
+    assert lines(str(names["result"])) == lines(shown.split("\n\n")[0])
