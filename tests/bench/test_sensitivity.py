@@ -81,12 +81,18 @@ def test_noise_is_called_flat():
     ]
     assert "flat at 500x300" in sentence("paper-delta", noise)
     assert message({"paper-delta": noise}).paragraphs == [
-        "One start of the paper's preset: the worst value of each parameter is above its best by delta: flat "
-        "at 500x300."
+        "One start of the paper's preset is as good as at its best value, to two standard errors, for delta "
+        "of every value at 500x300 (flat)."
     ]
     worse = [*noise, *(row("500x300", 100, seed, 103 + rng.normal(), "paper-delta") for seed in range(50))]
     assert "flat" not in sentence("paper-delta", worse)
     assert "nothing is better than 1 to 10 by over" in sentence("paper-delta", worse)
+
+
+def test_one_trial_is_no_error_and_no_evidence():
+    alone = [row("500x300", value, 0, fun) for value, fun in ((1.0, 10.0), (2.0, 11.0))]
+    assert "the worst value, 2, is 10.0 % in one trial above" in sentence("rho", alone)
+    assert sections(alone)[-1].rows[1][6:9] == [pytest.approx(10), None, "no"]
 
 
 def test_the_papers_preset_is_in_absolute_units():
@@ -100,7 +106,7 @@ def test_the_papers_words_stand_beside_the_rows():
     found = [row("500x300", value, seed, 10 - value, "paper-rank") for value in (1, 2) for seed in (1, 2)]
     (table,) = beside_the_paper({"paper-rank": found})
     assert table.rows[0][:3] == ["m", PAPER_SAYS["paper-rank"], "500x300"]
-    assert table.rows[0][3].startswith("1: 12.5 ± 0.0 %, s.d. 0, 0.15 s; 2 (best): 0.0")
+    assert table.rows[0][3].startswith("at 1: 12.5 ± 0.0 %, s.d. 0, 0.15 s; at 2 (best): 0.0")
     assert beside_the_paper({"rank": found}) == []
 
 

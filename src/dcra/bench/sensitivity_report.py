@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import isfinite, sqrt
 
 from dcra.bench.base import Row
 from dcra.bench.compare import grouped
@@ -39,7 +39,9 @@ def figure(name: str, rows: Sequence[Row]) -> Figure:
         )
         for what, axis, field in (("Objective", "objective", "fun"), ("Runtime", "CPU seconds", "cpu"))
     ]
-    return Figure(heading(name), panels, "Mean over trials; bars are one standard deviation up and down.")
+    caption = "Mean over trials; bars are one standard deviation up and down."
+    group, _, what = heading(name).partition(": ")
+    return Figure(heading(name), panels, caption, group=group, tab=what)
 
 
 def series(size: str, rows: Sequence[Row], field: str) -> Series:
@@ -64,7 +66,8 @@ def table(name: str, rows: Sequence[Row]) -> ReportTable:
         for one in levels(group):
             floor = trials[one.value][0]["floor"]
             error = one.deviation / sqrt(one.trials)
-            above = [100 * one.above, 100 * one.error, "yes" if one.alike else "no"]
+            error_of = 100 * one.error if isfinite(one.error) else None
+            above = [100 * one.above, error_of, "yes" if one.alike else "no"]
             lines.append([size, one.value, one.trials, one.mean, error, one.mean / floor, *above, one.cpu])
     columns = [
         *("size", "value", "trials", "objective", "s.e.", "objective / floor"),

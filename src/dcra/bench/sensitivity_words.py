@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import inf, isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -38,14 +38,15 @@ class Level(NamedTuple):
 
     @property
     def alike(self) -> bool:
-        """Whether the difference to the best value is within chance."""
-        return self.above <= ERRORS * self.error
+        """Whether the difference to the best value is within chance, as far as that is known."""
+        return self.above == 0 or (isfinite(self.error) and self.above <= ERRORS * self.error)
 
 
 def levels(rows: Sequence[Row]) -> list[Level]:
     """Every value of one study at one size, smallest first.
 
     A trial is the same instance and the same start for all values, so differences are taken trial by trial.
+    One trial says nothing of chance: its error is infinite.
     """
     trials = dict(sorted(grouped(rows, "value").items()))
     best = min(trials, key=lambda value: spread(trials[value], "fun")[0])
@@ -55,7 +56,7 @@ def levels(rows: Sequence[Row]) -> list[Level]:
         mean, deviation = spread(group, "fun")
         pairs = [(row["fun"], base[row["seed"]]) for row in group if row["seed"] in base]
         shares = np.asarray([a - b for a, b in pairs]) / np.mean([b for _, b in pairs])
-        error = float(shares.std(ddof=1)) / sqrt(shares.size) if shares.size > 1 else 0.0
+        error = float(shares.std(ddof=1)) / sqrt(shares.size) if shares.size > 1 else inf
         cpu = float(np.mean([row["cpu"] for row in group]))
         found.append(Level(value, len(group), mean, deviation, float(shares.mean()), error, cpu))
     return found
@@ -86,8 +87,8 @@ def message(studies: dict[str, list[Row]]) -> Text:
         "One start of engine sweep": [name for name in studies if STUDIES[name].engine == "sweep"],
     }
     words = [
-        f"{who}: the worst value of each parameter is above its best by "
-        + "; ".join(_worst(name, studies[name]) for name in names)
+        f"{who} is as good as at its best value, to two standard errors, for "
+        + "; ".join(_good(name, studies[name]) for name in names)
         + "."
         for who, names in groups.items()
         if names
@@ -95,18 +96,26 @@ def message(studies: dict[str, list[Row]]) -> Text:
     return Text("In short", words)
 
 
-def _worst(name: str, rows: Sequence[Row]) -> str:
+def _good(name: str, rows: Sequence[Row]) -> str:
     parts = []
     for size, group in grouped(rows, "size").items():
         found = levels(group)
         worst = max(found, key=lambda level: level.above)
         flat = all(level.alike for level in found)
-        parts.append(f"flat at {size}" if flat else f"{_percent(worst)} at {size} ({worst.value:.4g})")
-    return f"{heading(name).partition(': ')[2]}: {', '.join(parts)}"
+        far = f"{span(around(found))} at {size} (worst: {worst.value:.4g}, {_percent(worst)} above)"
+        parts.append(f"every value at {size} (flat)" if flat else far)
+    return f"{heading(name).partition(': ')[2]} of {', '.join(parts)}"
+
+
+def span(run: Sequence[Level]) -> str:
+    """The first and the last value of a run."""
+    first, last = f"{run[0].value:.4g}", f"{run[-1].value:.4g}"
+    return first if first == last else f"{first} to {last}"
 
 
 def _percent(level: Level) -> str:
-    return f"{100 * level.above:.1f} ± {100 * level.error:.1f} %"
+    error = f"± {100 * level.error:.1f} %" if isfinite(level.error) else "% in one trial"
+    return f"{100 * level.above:.1f} {error}"
 
 
 def sentence(name: str, rows: Sequence[Row]) -> str:
@@ -118,8 +127,7 @@ def sentence(name: str, rows: Sequence[Row]) -> str:
         if all(level.alike for level in found):
             parts.append(f"flat at {size}: no value is above the lowest mean by over two standard errors")
             continue
-        run = around(found)
-        where = f"{run[0].value:.4g}" if len(run) == 1 else f"{run[0].value:.4g} to {run[-1].value:.4g}"
+        where = span(around(found))
         parts.append(
             f"at {size} nothing is better than {where} by over two standard errors, and the worst value, "
             f"{worst.value:.4g}, is {_percent(worst)} above"
@@ -157,7 +165,7 @@ def measured(found: Sequence[Level]) -> str:
     """The smallest, the best and the largest value, in one line."""
     best = min(found, key=lambda level: level.above)
     chosen = dict.fromkeys((found[0], best, found[-1]))
-    return "; ".join(
+    return "at " + "; at ".join(
         f"{level.value:.4g}{' (best)' if level is best else ''}: {_percent(level)}, "
         f"s.d. {level.deviation:.3g}, {level.cpu:.2g} s"
         for level in chosen
