@@ -14,7 +14,7 @@ from dcra.exact.kinks import has_kinks
 from dcra.losses import Loss
 from dcra.messages import suggest
 from dcra.model.operators import MATERIALIZE_ENTRIES, MatrixFree
-from dcra.named import load
+from dcra.named import load, offered
 from dcra.search.plans import Nothing, Plan
 from dcra.search.state import Search
 
@@ -47,6 +47,9 @@ METHODS: dict[str, str] = {
     "scip": "dcra.baselines.scip:Scip",
 }
 """'module:factory' of each engine; "auto" is a decision of its own, in `dcra.auto.decision`."""
+
+GROUP = "dcra.methods"
+"""The entry points under which other packages offer engines: a name, and 'module:factory'."""
 
 NEEDS: dict[str, Callable[[Compiled], str]] = {
     "columns": lambda compiled: "" if compiled.has_columns else "A by columns",
@@ -109,9 +112,14 @@ def resolve(method: Any) -> tuple[str, Engine | None]:
         return label_of(method), method
     if not isinstance(method, str):
         raise TypeError(f"`method` must be a name or an engine of dcra.engines; got {type(method).__name__}")
-    if method not in METHODS:
-        raise ValueError(suggest("method", method, METHODS))
+    if not is_method(method):
+        raise ValueError(suggest("method", method, (*METHODS, *offered(GROUP))))
     return method, None if method == "auto" else engine_of(method)
+
+
+def is_method(name: str) -> bool:
+    """Whether a method has this name: one of ours, or one that an installed package offers."""
+    return name in METHODS or name in offered(GROUP)
 
 
 def label_of(engine: Engine) -> str:
@@ -127,7 +135,7 @@ def label_of(engine: Engine) -> str:
 
 def engine_of(name: str) -> Engine:
     """The engine behind a name, with its default options."""
-    engine: Engine = load(METHODS[name])()
+    engine: Engine = load(METHODS.get(name) or offered(GROUP)[name])()
     return engine
 
 

@@ -59,7 +59,8 @@ def data_of(text: str) -> Any:
 
 def test_a_report_says_what_was_not_run_and_where(folder):
     made = make_report(folder)
-    values, missing, where = made.sections
+    words, values, missing, where = made.sections
+    assert words.title == "In short"
     assert isinstance(values, ReportTable)
     assert len(values.rows) == 4
     assert missing.rows == [
@@ -74,7 +75,7 @@ def test_a_report_says_what_was_not_run_and_where(folder):
 def test_rows_can_be_chosen(folder):
     made = make_report(folder, ["instance=small-0,small-1", "method=good"])
     assert len(made.rows) == 2
-    assert len(made.sections) == 2
+    assert [part.title for part in made.sections] == ["In short", "Values", "Environment"]
     with pytest.raises(ValueError, match="has no rows that meet `--where`"):
         make_report(folder, ["seed=77"])
 
@@ -95,7 +96,7 @@ def test_the_page_holds_everything(folder):
     made = make_report(folder)
     text = page(made)
     data = data_of(text)
-    assert [part["kind"] for part in data["sections"]] == ["table", "table", "table"]
+    assert [part["kind"] for part in data["sections"]] == ["text", "table", "table", "table"]
     packed = gzip.decompress(base64.b64decode(data["rows"])).splitlines()
     assert [json.loads(line) for line in packed] == rows.read(folder)
     assert text == page(made)

@@ -166,7 +166,7 @@ def _by_bits(
             Series(m, cells.bits, [cells.mean(size, bits, m, key) for bits in cells.bits], strong=m == OURS)
             for m in methods
         ]
-        panels.append(Panel(size, "bits", title.split(",")[0], series, log_y=log))
+        panels.append(Panel(size, "bits", title.split(",")[0], series, log_y=log, x_ticks=cells.bits))
     return Figure(title, panels, f"{title}. {cells.protocol}")
 
 

@@ -105,6 +105,12 @@ class Benchmark(ABC):
         the making of the instance). The runner adds the case, the versions and the machine.
         """
 
+    def message(self, rows: Sequence[Row]) -> str:
+        """Two sentences on what the finished rows show: the page begins with them."""
+        from dcra.bench.in_short import best_objectives
+
+        return best_objectives(rows, self.methods)
+
     @abstractmethod
     def report(self, rows: Sequence[Row]) -> list[Section]:
         """Tables, figures and sentences, from the finished rows alone."""

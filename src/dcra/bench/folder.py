@@ -17,9 +17,12 @@ from dcra.bench.base import Benchmark, Row
 LABEL, LOCK = "bench.json", ".lock"
 
 
-def label_of(benchmark: Benchmark) -> dict[str, Any]:
-    """What is written on a folder: rows with another label cannot be compared with these."""
-    return {"benchmark": benchmark.name, "version": benchmark.version, "dcra": __version__}
+def label_of(benchmark: Benchmark, name: str) -> dict[str, Any]:
+    """What is written on a folder: rows with another label cannot be compared with these.
+
+    `name` is what a report finds the benchmark by: its own, or 'module:class'.
+    """
+    return {"benchmark": name, "version": benchmark.version, "dcra": __version__}
 
 
 def read_label(folder: Path) -> dict[str, Any]:

@@ -97,6 +97,11 @@ class Hashing(Benchmark):
             }
         return row
 
+    def message(self, rows: Sequence[Row]) -> str:
+        from dcra.bench.in_short import best_retrieval
+
+        return best_retrieval(rows, OURS, [f"paper-{solver}" for solver in X_SOLVERS])
+
     def report(self, rows: Sequence[Row]) -> list[Section]:
         return sections(rows, self.sizes, self.methods)
 

@@ -94,6 +94,11 @@ class Mimo(Benchmark):
         row = judged(sent, levels, system) | {"snr": snr, "size": size, "wall": wall, "cpu": cpu}
         return row | how
 
+    def message(self, rows: Sequence[Row]) -> str:
+        from dcra.bench.in_short import fewest_errors
+
+        return fewest_errors(rows)
+
     def report(self, rows: Sequence[Row]) -> list[Section]:
         return sections(rows, SYSTEMS)
 

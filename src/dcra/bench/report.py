@@ -16,8 +16,9 @@ from dcra.bench.faults import sound
 from dcra.bench.folder import read_label
 from dcra.bench.registry import find_benchmark
 from dcra.bench.renamed import tell_renamed
-from dcra.bench.sections import ReportTable, Section
+from dcra.bench.sections import ReportTable, Section, Text
 
+IN_SHORT = "In short"
 SHOWN = 100
 """Rows named in a report that are not in it."""
 
@@ -78,9 +79,23 @@ def _against(method: str | None, rows: Sequence[Row]) -> list[Section]:
 
 def _sections(subject: Benchmark, rows: Sequence[Row]) -> list[Section]:
     """All sections, to the form that is written: whatever a row can spoil, it spoils here."""
-    made = [*subject.report(_finished(rows)), *not_run(rows), *tell_renamed(rows), environments(rows)]
+    own = subject.report(_finished(rows))
+    made = [
+        *_message(subject, own, _finished(rows)),
+        *own,
+        *not_run(rows),
+        *tell_renamed(rows),
+        environments(rows),
+    ]
     json.dumps(files.plain([asdict(part) for part in made]), allow_nan=False)
     return made
+
+
+def _message(subject: Benchmark, own: Sequence[Section], rows: Sequence[Row]) -> list[Section]:
+    """What the page shows, first of all, unless the report says it itself."""
+    if any(part.title == IN_SHORT for part in own[:1]):
+        return []
+    return [Text(IN_SHORT, [subject.message(rows)])]
 
 
 def _finished(rows: Sequence[Row]) -> list[Row]:

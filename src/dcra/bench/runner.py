@@ -16,8 +16,10 @@ from dcra.bench.base import Benchmark, Case, Choice, Row
 from dcra.bench.environment import describe_environment
 from dcra.bench.far_pool import FarPool
 from dcra.bench.pool import Pool
-from dcra.bench.registry import BENCHMARKS, find_benchmark
+from dcra.bench.registry import find_benchmark, path_of
 from dcra.messages import suggest
+from dcra.methods import GROUP as METHOD_GROUP
+from dcra.named import offered
 
 GRACE, SHARE = 120.0, 4.0
 """A case is given up after its budget times 1 + SHARE and GRACE seconds: importing comes on top."""
@@ -92,7 +94,7 @@ def run(
     Parameters
     ----------
     name : str
-        A benchmark of `dcra.bench.registry`.
+        A benchmark of `dcra.bench.registry`, or 'module:class' of one of your own.
     choice : Choice
     folder : Path
         New, or of an earlier run of the same benchmark, to which rows are added.
@@ -104,7 +106,7 @@ def run(
     subject = find_benchmark(name)
     check_choice(subject, choice)
     with folders.locked(folder):
-        folders.claim(folder, folders.label_of(subject))
+        folders.claim(folder, folders.label_of(subject, name))
         outcome = RunSummary(folder, torn=rows.repair(folder))
         done = _known(folder, options.retry)
         cases = _distinct(subject, choice)
@@ -126,7 +128,7 @@ def run(
 
 
 def _pool(name: str, options: Options, folder: Path) -> Pool | FarPool:
-    path, jobs, threads = BENCHMARKS[name], options.jobs, options.threads
+    path, jobs, threads = path_of(name), options.jobs, options.threads
     if options.executor is None:
         return Pool(path, jobs, threads, folder / LOG)
     return FarPool(path, threads, options.executor, None if jobs == 1 else jobs)
@@ -138,7 +140,7 @@ def check_choice(subject: Benchmark, choice: Choice) -> None:
         raise ValueError(suggest("preset", choice.preset, ("small", "full")))
     for option, given, known in (
         ("sizes", choice.sizes, subject.sizes),
-        ("methods", choice.methods, subject.methods),
+        ("methods", choice.methods, (*subject.methods, *offered(METHOD_GROUP))),
     ):
         for word in given or ():
             if word not in known:

@@ -20,8 +20,9 @@ def methods_of(rows: Sequence[Row]) -> list[str]:
     """Methods in the benchmark's order."""
     from dcra.bench.table1 import Table1
 
-    present = {row["method"] for row in rows}
-    return [method for method in Table1.methods if method in present]
+    present = dict.fromkeys(row["method"] for row in rows)
+    ours = [method for method in Table1.methods if method in present]
+    return [*ours, *(method for method in present if method not in ours)]
 
 
 def brief(factor: float | None) -> str:

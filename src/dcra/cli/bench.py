@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dcra.bench.registry import BENCHMARKS, find_benchmark
+from dcra.bench.registry import find_benchmark, known
 from dcra.cli.errors import BadInput, bad_input
 from dcra.messages import suggest
 
@@ -22,15 +22,16 @@ class Names(click.Group):
     """Benchmarks as subcommands, made when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*BENCHMARKS, *super().list_commands(ctx)]
+        return [*known(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        known = super().get_command(ctx, cmd_name)
-        if known is not None:
-            return known
-        if cmd_name not in BENCHMARKS:
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        if ":" not in cmd_name and cmd_name not in known():
             raise BadInput(suggest("benchmark", cmd_name, self.list_commands(ctx)))
-        return _command(cmd_name)
+        with bad_input():
+            return _command(cmd_name)
 
 
 @click.command(cls=Names, invoke_without_command=True)
@@ -39,7 +40,7 @@ class Names(click.Group):
 def bench(context: click.Context, as_list: bool) -> None:
     """Run a benchmark, or go on with one that was stopped."""
     if as_list:
-        for name in BENCHMARKS:
+        for name in known():
             click.echo(f"{name:<14}{find_benchmark(name).summary}")
     elif context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -81,7 +82,9 @@ def _command(name: str) -> click.Command:
             click.Option(["--workers"], type=int, help="Run cases on so many Dask workers of this machine."),
             click.Option(["--threads"], default=1, show_default=True, help="Threads of a solve."),
             click.Option(["--retry"], is_flag=True, help="Run again what was skipped or failed."),
-            click.Option(["--out"], type=click.Path(path_type=Path), help=f"Folder [default: bench-{name}]."),
+            click.Option(
+                ["--out"], type=click.Path(path_type=Path), help=f"Folder [default: {_folder(name)}]."
+            ),
             click.Option(["--quiet"], is_flag=True, help="Show no progress."),
         ],
     )
@@ -108,7 +111,7 @@ def _run(
     from dcra.machines.clusters import cluster
     from dcra.search.workers import NobodyLeft
 
-    folder = out or Path(f"bench-{name}")
+    folder = out or _folder(name)
     with bad_input():
         own = budget == "own"
         factor = None if budget is None or own else _factor(budget)
@@ -127,6 +130,11 @@ def _run(
                 raise ValueError(f"{place}{error.strerror or error}") from error
     click.echo(_said(outcome))
     return 0
+
+
+def _folder(name: str) -> Path:
+    """Where rows go by default; a path 'module:Class' as words with dashes."""
+    return Path(f"bench-{name.replace(':', '-').replace('.', '-')}")
 
 
 def _begin(watch: Callable[[list[Case]], Watcher], outcome: RunSummary, cases: list[Case]) -> Watcher:

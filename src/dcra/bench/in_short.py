@@ -1,0 +1,110 @@
+"""The two sentences that a page begins with, made from its rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dcra.bench.base import Row
+from dcra.bench.compare import grouped, sign
+
+NOTHING = "There are no finished rows yet."
+
+
+def best_objectives(rows: Sequence[Row], methods: Sequence[str]) -> str:
+    """Who has the lowest objective how often, and how the first method fares against the others."""
+    cases = [group for group in grouped(rows, "instance", "seed", "budget").values() if len(group) > 1]
+    if not cases:
+        return f"{len(rows)} rows, none of two methods on the same instance. There is nothing to compare yet."
+    leads: Counter[str] = Counter()
+    for group in cases:
+        least = min(row["fun"] for row in group)
+        leads.update({row["method"] for row in group if sign(row["fun"], least) == 0})
+    taken = Counter(method for group in cases for method in {row["method"] for row in group})
+    shares = {method: leads[method] / taken[method] for method in taken}
+    order = {method: k for k, method in enumerate(methods)}
+    best = min(shares, key=lambda method: (-shares[method], order.get(method, len(order))))
+    ours = next((method for method in methods if method in taken), best)
+    first = (
+        f"In {len(cases)} cases of {len(grouped(rows, 'instance'))} instances, {best} has the lowest "
+        f"objective, alone or with others, in {shares[best]:.0%} of its own."
+    )
+    return f"{first} {_against(ours, cases)}"
+
+
+def _against(ours: str, cases: Sequence[list[Row]]) -> str:
+    held: Counter[str] = Counter()
+    met: Counter[str] = Counter()
+    for group in cases:
+        values = {row["method"]: row["fun"] for row in group}
+        for other in values if ours in values else ():
+            if other != ours:
+                met[other] += 1
+                held[other] += sign(values[ours], values[other]) <= 0
+    if not met:
+        return f"{ours} has no case in common with another method."
+    hardest = min(met, key=lambda other: held[other] / met[other])
+    return (
+        f"{ours} is no worse than each of the others in {held[hardest] / met[hardest]:.0%} of the cases or "
+        f"more (the least against {hardest}, {met[hardest]} cases)."
+    )
+
+
+def fewest_errors(rows: Sequence[Row]) -> str:
+    """Who has the fewest wrong bits, by system and SNR, and how far the first is from the linear detector."""
+    cells = grouped(rows, "size", "snr")
+    rates: dict[Any, dict[str, float]] = {
+        cell: {
+            method: sum(row["wrong"] for row in found) / sum(row["bits"] for row in found)
+            for method, found in grouped(group, "method").items()
+        }
+        for cell, group in cells.items()
+    }
+    if not rates:
+        return NOTHING
+    leads: Counter[str] = Counter()
+    for found in rates.values():
+        leads.update(method for method, rate in found.items() if rate == min(found.values()))
+    best, count = leads.most_common(1)[0]
+    first = (
+        f"Of {len(rates)} systems and SNRs, {best} has the fewest wrong bits, alone or with others, "
+        f"in {count}."
+    )
+    both = [(found[best], found["mmse"]) for found in rates.values() if best in found and "mmse" in found]
+    if not both:
+        return f"{first} No linear detector was run beside it."
+    ours, linear = np.mean(both, axis=0)
+    rates_said = f"its mean bit error rate is {ours:.4f}, that of MMSE {linear:.4f}."
+    return f"{first} On those where MMSE ran too, {rates_said}"
+
+
+def best_retrieval(rows: Sequence[Row], ours: str, own: Sequence[str]) -> str:
+    """Where ours has the highest mAP, and which solver of the X-step has it in the paper's model."""
+    cells = grouped([row for row in rows if "map_hash" in row], "instance")
+    means = {
+        cell: {method: float(np.mean([row["map_hash"] for row in found])) for method, found in parts.items()}
+        for cell, group in cells.items()
+        if (parts := grouped(group, "method"))
+    }
+    if not means:
+        return NOTHING
+    led = sum(max(found, key=lambda method: found[method]) == ours for found in means.values())
+    first = (
+        f"{ours} has the highest mAP (hash function on both sides) in {led} of {len(means)} data sets "
+        "and bits."
+    )
+    solvers: Counter[str] = Counter()
+    contested = 0
+    for found in means.values():
+        part = {method: value for method, value in found.items() if method in own}
+        if len(part) > 1:
+            contested += 1
+            solvers[max(part, key=lambda method: part[method])] += 1
+    if not contested:
+        return f"{first} No two solvers of the X-step were run in the paper's model."
+    told = ", ".join(f"{method} in {count}" for method, count in solvers.most_common())
+    highest = f"of the solvers of the X-step the highest mAP has: {told} of {contested}."
+    return f"{first} In the paper's model, {highest}"
