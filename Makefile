@@ -14,7 +14,7 @@ NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
 CLUSTER ?= --size 500 500 --starts 16
 
-.PHONY: cluster-demo demo test lint format packages sanitize campaign clean
+.PHONY: cluster-demo demo test lint format docs packages sanitize campaign clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dcra demo
@@ -35,6 +35,12 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The site, from nothing, in an environment of its own, into docs/_build/html; then it is opened in a browser.
+docs: $(VENV)-docs/.installed
+	rm -rf docs/_build docs/gallery docs/reference/generated
+	OMP_NUM_THREADS=1 $(VENV)-docs/bin/sphinx-build -b html -W --keep-going -q docs docs/_build/html
+	$(VENV)-docs/bin/python -m pytest tests/docs/test_site.py
 
 # The wheel and the source distribution, each installed into an empty environment and tried.
 packages: $(BIN)/python
@@ -68,7 +74,7 @@ campaign: $(VENV)/.dev
 	$(BIN)/python -m tests.campaign.limits --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
 
 clean:
-	rm -rf $(VENV) $(VENV)-wheel $(VENV)-sdist $(VENV)-sanitize build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-wheel $(VENV)-sdist $(VENV)-sanitize docs/_build docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -83,3 +89,8 @@ $(VENV)/.dev: pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
 	$(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/.installed
+
+$(VENV)-docs/.installed: pyproject.toml $(NATIVE)
+	test -d $(VENV)-docs || $(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --config-settings=cmake.define.DCRA_LEVELS=$(LEVEL) --editable '.[docs]'
+	@touch $@

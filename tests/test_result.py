@@ -194,6 +194,18 @@ def test_plot_draws_objective_and_bound():
     mpl.pyplot.close(ax.figure)
 
 
+def test_ticks_of_a_plot_do_not_overlap():
+    """Over little more than a decade, matplotlib writes a number at every minor tick."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    ax = make(seconds=0.4, history=((0.015, 9.0, 0.0), (0.3, 8.0, 6.0))).plot(figure.subplots())
+    FigureCanvasAgg(figure).draw()
+    assert ax.get_xscale() == "log"
+    assert {label.get_text() for label in ax.get_xticklabels(minor=True)} == {""}
+
+
 def test_plot_into_given_axes():
     from matplotlib.figure import Figure
 

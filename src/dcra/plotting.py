@@ -116,6 +116,7 @@ def _finished(ax: Any, results: list[Story]) -> Any:
     if first > 0 and max(result.seconds for result in results) / first > 20:
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")  # over less than a decade or two their labels would overlap
     ax.set(xlabel="seconds", ylabel="objective")
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
