@@ -188,6 +188,19 @@ def solve(
     window : int, optional
         Where starts are counted, how many may be under way at a time, 8 by default. The answer depends on
         it, so that it is part of the result; as many workers have something to do.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcra
+    >>> near = dcra.Term("l1", np.eye(3), [2.0, -1.0, 0.5])
+    >>> result = dcra.solve(dcra.Problem([near], linear=[0.0, 0.0, 1.0]), seed=0)
+    >>> result.x, result.fun, result.status.value
+    (array([ 1., -1., -1.]), 1.5, 'optimal')
     """
     limits = (method, time_limit, starts, target, seed, x0, callback, n_jobs)
     options = SolveOptions(*limits, gap, pool, fixed, executor, window, device)
@@ -256,6 +269,17 @@ def minimize_batch(
     -------
     BatchResult
         With x of shape (n, k) and fun of shape (k,); under constraints, feasible of shape (k,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcra
+    >>> batch = dcra.minimize_batch(np.eye(2), np.array([[3.0, -2.0], [1.0, -1.0]]), seed=0)
+    >>> batch.x
+    array([[ 1., -1.],
+           [ 1., -1.]])
+    >>> batch.fun
+    array([2., 1.])
     """
     begun = time.perf_counter()
     from dcra.solving.batches import Asked, run_batch

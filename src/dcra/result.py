@@ -39,6 +39,7 @@ class Status(StrEnum):
 
     @property
     def message(self) -> str:
+        """The status in a sentence."""
         return _MESSAGES[self]
 
 
@@ -161,12 +162,14 @@ class Result:
 
     @property
     def message(self) -> str:
+        """How the search ended, in a sentence."""
         if self.feasible or self.status is Status.INFEASIBLE:
             return self.status.message
         return f"{self.status.message}; none that satisfies the constraints was found"
 
     @property
     def success(self) -> bool:
+        """Whether x satisfies the constraints: another word for `feasible`, as in SciPy."""
         return self.feasible
 
     @property
@@ -319,6 +322,7 @@ class BatchResult:
 
     @property
     def message(self) -> str:
+        """How the search ended, in a sentence."""
         return self.status.message
 
     def __str__(self) -> str:

@@ -28,6 +28,8 @@ from dcra.search.checks import check_seconds
 from dcra.search.interrupts import on_interrupt
 from dcra.search.plans import Plan, Repeat
 
+__all__ = ["Assignment", "AssignmentProblem", "assignment_cost", "qap", "qap_problem"]
+
 MOST_ENTRIES = 5_000_000
 """Entries up to which the quadratic term is written out; beyond, it is known by its products."""
 
@@ -126,6 +128,7 @@ class AssignmentSpecialist:
     """What "auto" does with assignments: all permutations where they are few, else swaps."""
 
     def plan(self, compiled: Compiled, seconds_left: float | None) -> Plan | None:
+        """All permutations where they are few enough for the time that is left, else swaps."""
         from dcra.apps.qap_exact import BranchPlan, enumerable
 
         problem = compiled.problem
@@ -135,6 +138,7 @@ class AssignmentSpecialist:
         return Repeat(SwapTabu())
 
     def bound_stage(self, compiled: Compiled, fun: float, seconds: float) -> Stage | None:
+        """No bound is computed beside the search."""
         return None
 
 

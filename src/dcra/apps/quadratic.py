@@ -14,6 +14,8 @@ from dcra.model.problem import Problem
 from dcra.named import load
 from dcra.result import Result
 
+__all__ = ["Cut", "cut_problem", "edge_list", "edges_of_cut", "ising", "maxcut", "qubo"]
+
 
 @dataclass(frozen=True, eq=False)
 class Cut:
@@ -68,10 +70,28 @@ def maxcut(graph: Any, **options: Any) -> Cut:
 
 
 def qubo(Q: Any, linear: Any = None, *, constant: float = 0.0, **options: Any) -> Result:
-    """Minimise x'Qx + c'x + constant over x in {0,1}^n; `options` are those of `dcra.solve`.
+    """Minimise x'Qx + c'x + constant over x in {0,1}^n.
 
-    Q is a matrix, a dict {(i, j): value} with indices or labels of any kind, or a dimod.BinaryQuadraticModel.
-    With labels, `Result.values` has the answer by them.
+    Parameters
+    ----------
+    Q : (n, n) array or matrix, {(i, j): value} or dimod.BinaryQuadraticModel
+        In a dict, indices or labels of any kind; with labels, `Result.values` has the answer by them.
+    linear : (n,) array or {i: value}, optional
+        c.
+    constant : float
+    **options
+        Of `dcra.solve`.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> from dcra.apps import qubo
+    >>> result = qubo({("a", "a"): -1.0, ("b", "b"): -1.0, ("a", "b"): 2.0, ("c", "c"): -3.0}, seed=0)
+    >>> result.fun, result.status.value
+    (-4.0, 'optimal')
     """
     from dcra.api import solve
 
@@ -89,9 +109,27 @@ def qubo(Q: Any, linear: Any = None, *, constant: float = 0.0, **options: Any) -
 def ising(h: Any, J: Any = None, *, constant: float = 0.0, **options: Any) -> Result:
     """Minimise h's + s'Js + constant over s in {-1,1}^n.
 
-    J is a matrix, every entry counting, or a dict {(i, j): coupling}, each pair counting once; h is a vector,
-    a dict, or None. Keys may be labels of any kind, and `Result.values` has the answer by them. A
-    dimod.BinaryQuadraticModel may stand for both.
+    Parameters
+    ----------
+    h : (n,) array, {i: field} or None
+        A dimod.BinaryQuadraticModel may stand for h and J.
+    J : (n, n) array or matrix, or {(i, j): coupling}
+        Every entry of a matrix counts, every pair of a dict once. Keys may be labels of any kind, and
+        `Result.values` has the answer by them.
+    constant : float
+    **options
+        Of `dcra.solve`.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> from dcra.apps import ising
+    >>> result = ising({0: 0.5}, {(0, 1): 1.0, (1, 2): 1.0}, seed=0)
+    >>> result.x, result.fun
+    (array([-1.,  1., -1.]), -2.5)
     """
     from dcra.api import solve
 

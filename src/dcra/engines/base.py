@@ -33,7 +33,8 @@ class State(ABC):
 
     @property
     @abstractmethod
-    def done(self) -> bool: ...
+    def done(self) -> bool:
+        """Whether all starts have come to their ends."""
 
     @abstractmethod
     def candidates(self) -> Host:
@@ -151,4 +152,5 @@ class Engine(ABC):
         return 2 * compiled.work_per_pass
 
     @abstractmethod
-    def start(self, compiled: Compiled, starts: Starts) -> State: ...
+    def start(self, compiled: Compiled, starts: Starts) -> State:
+        """The state of `starts.count` starts, which `advance` takes on from there."""

@@ -80,6 +80,7 @@ class Sweep(Engine):
 
     @property
     def rule(self) -> Rule:
+        """The numbers that say how a sweep moves and how its penalty grows."""
         return Rule(float(self.kappa), float(self.momentum), float(self.shape), float(self.power))
 
     def compiles(self, compiled: Compiled) -> bool:

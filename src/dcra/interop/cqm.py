@@ -28,6 +28,8 @@ from dcra.model.problem import Problem
 from dcra.model.soft import soft
 from dcra.model.term import Term
 
+__all__ = ["DCRACQMSampler", "problem_of_cqm"]
+
 UNITS = {"BINARY": (1.0, 0.0), "INTEGER": (1.0, 0.0), "SPIN": (2.0, -1.0)}
 """A variable is scale * t + shift of a whole number t that is not negative, or has bounds."""
 
@@ -100,6 +102,7 @@ class Model:
         self.rows[label] = soft(rule, float(one.lhs.weight())) if one.lhs.is_soft() else rule
 
     def problem(self) -> Problem | IntegerProblem:
+        """The model as a problem, over whole numbers where it has any."""
         parts: dict[str, Any] = {
             "terms": self.terms,
             "linear": self.linear,

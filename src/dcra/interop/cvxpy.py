@@ -30,6 +30,8 @@ from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result
 
+__all__ = ["Answer", "problem_of", "solve"]
+
 try:
     import cvxpy as _cvxpy
 except ImportError as error:
@@ -61,6 +63,7 @@ class Answer:
 
     @property
     def status(self) -> str:
+        """The status in one word, such as "optimal"."""
         return self.result.status.value
 
 
@@ -97,10 +100,12 @@ class Affine:
 
     @property
     def matrix(self) -> Any:
+        """A, dense where most of it is not zero."""
         rows, n = self.A.shape
         return self.A.toarray() if self.A.nnz >= DENSE * rows * n else self.A
 
     def minus(self, other: Affine) -> Affine:
+        """This expression less another one."""
         return Affine(self.A - other.A, self.c - other.c)
 
 

@@ -3,7 +3,7 @@
 >>> import dimod
 >>> from dcra.interop.dimod import DCRASampler
 >>> bqm = dimod.BinaryQuadraticModel({"a": 1.0}, {("a", "b"): -2.0}, 0.0, "SPIN")
->>> DCRASampler().sample(bqm, seed=0).first.energy
+>>> float(DCRASampler().sample(bqm, seed=0).first.energy)
 -3.0
 """
 

@@ -38,14 +38,17 @@ class TableLoss(Loss):
 
     @property
     def table(self) -> Table:
+        """The four numbers of the conjugate."""
         raise NotImplementedError
 
     @property
     def lipschitz(self) -> float:
+        """The largest slope."""
         return max(abs(self.table.lo), abs(self.table.hi))
 
     @property
     def curvature(self) -> float:
+        """The largest second derivative; inf where there is a kink."""
         k, e, lo, hi = self.table
         if lo == hi:
             return 0.0

@@ -62,7 +62,7 @@ def exactly(k: int, index: Any = None) -> Cardinality:
     --------
     >>> import numpy as np
     >>> import dcra
-    >>> dcra.minimize(np.eye(3), [3.0, 2.0, 1.0], domain="binary", constraints=dcra.exactly(2)).x
+    >>> dcra.minimize(np.eye(3), [3.0, 2.0, -1.0], domain="binary", constraints=dcra.exactly(2)).x
     array([1., 1., 0.])
     """
     with importing():  # before the clock of a solve starts
@@ -71,14 +71,44 @@ def exactly(k: int, index: Any = None) -> Cardinality:
 
 
 def at_most(k: int, index: Any = None) -> Cardinality:
-    """The constraint that at most `k` variables are up; parameters as in `exactly`."""
+    """The constraint that at most `k` variables are up: +1 for spins, 1 in the binary domain.
+
+    Parameters
+    ----------
+    k : int
+    index : sequence of int or bool mask, optional
+        The variables that are counted; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcra
+    >>> b, few = [3.0, 0.4, -1.0], dcra.at_most(1)
+    >>> dcra.minimize(np.eye(3), b, domain="binary", constraints=few).x
+    array([1., 0., 0.])
+    """
     with importing():
         import scipy.sparse  # noqa: F401
     return Cardinality(k, index, "at_most")
 
 
 def at_least(k: int, index: Any = None) -> Cardinality:
-    """The constraint that at least `k` variables are up; parameters as in `exactly`."""
+    """The constraint that at least `k` variables are up: +1 for spins, 1 in the binary domain.
+
+    Parameters
+    ----------
+    k : int
+    index : sequence of int or bool mask, optional
+        The variables that are counted; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcra
+    >>> b, two = [3.0, -2.0, 0.4], dcra.at_least(2)
+    >>> dcra.minimize(np.eye(3), b, domain="binary", constraints=two).x
+    array([1., 0., 1.])
+    """
     with importing():
         import scipy.sparse  # noqa: F401
     return Cardinality(k, index, "at_least")

@@ -219,6 +219,7 @@ class IntegerProblem:
 
     @property
     def constraints(self) -> Constraints | None:
+        """Those on the bits behind the whole numbers; None where there are none."""
         return self.bits.constraints
 
 

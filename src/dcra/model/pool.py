@@ -16,6 +16,22 @@ class Pool:
     """What a solve is asked for: `size` points, of which any two differ in at least `distance` variables.
 
     Best first: each is the best of the points met that is far enough from all before it.
+
+    Parameters
+    ----------
+    size : int
+        How many points are kept at most.
+    distance : int
+        In how many variables any two of them differ at least.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcra
+    >>> result = dcra.minimize(np.eye(3), [0.5, 0.3, 0.2], pool=dcra.Pool(2, distance=2), seed=0)
+    >>> result.pool.points
+    array([[ 1.,  1.,  1.],
+           [ 1., -1., -1.]])
     """
 
     size: int = 10

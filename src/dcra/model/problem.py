@@ -47,6 +47,18 @@ class Problem:
         are their names. With constraints alone, any point that satisfies them is an answer.
 
     A subclass is a kind of problem: an ordinary one to every method, whose `specialist` knows better ways.
+
+    Examples
+    --------
+    >>> import dcra
+    >>> problem = dcra.Problem(
+    ...     [dcra.Term("l1", [[1.0, 1.0, 1.0]], [2.0])],
+    ...     quadratic=[[0, 1, 0], [0, 0, 0], [0, 0, 0]],
+    ...     domain="binary",
+    ...     constraints=dcra.at_most(2),
+    ... )
+    >>> problem.objective([1, 0, 1]), problem.objective([1, 1, 0])
+    (0.0, 1.0)
     """
 
     constraint_kind: ClassVar[str] = "linear"
@@ -115,6 +127,7 @@ class Problem:
 
     @property
     def n_rows(self) -> int:
+        """Rows of all terms together."""
         return sum(term.operator.shape[0] for term in self.terms)
 
     @property
@@ -130,6 +143,7 @@ class Problem:
 
     @property
     def convex(self) -> bool:
+        """Whether all losses are, so that a lower bound can be given."""
         return all(term.loss.convex for term in self.terms)
 
     def objective(self, x: Array) -> Any:

@@ -37,6 +37,14 @@ class Term:
     b : (r,) array or number
     weight : number or (r,) array
         Not negative, except for the linear loss. One weight per row needs a separable loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcra
+    >>> term = dcra.Term("hinge", [[1.0, 1.0]], [1.0], weight=2.0)
+    >>> float(term.value(np.array([1.0, 1.0])))
+    2.0
     """
 
     loss: Any
@@ -85,6 +93,7 @@ class Term:
         return self.operator.exact_residual(x, self.b)
 
     def value(self, x: Array) -> Array:
+        """weight * f(Ax - b)."""
         return self.value_at(self.residual(x))
 
     def value_at(self, z: Array) -> Array:

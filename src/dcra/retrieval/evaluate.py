@@ -44,10 +44,12 @@ class Scores:
 
     @property
     def map(self) -> float:
+        """Mean average precision, over all queries."""
         return float(np.mean(self.average_precision))
 
     @property
     def recall_grid(self) -> Host:
+        """The recalls at which precision is given."""
         return metrics.RECALL_GRID
 
 

@@ -55,6 +55,7 @@ class Recovery:
 
     @property
     def matched(self) -> bool:
+        """Whether all measurements are matched, up to rounding."""
         return self.rows_matched == self.residual.size
 
     @property
@@ -64,6 +65,7 @@ class Recovery:
 
     @property
     def message(self) -> str:
+        """What was reached, in a sentence."""
         if self.matched:
             return "the measurements are matched exactly"
         if 2 * self.rows_matched > self.residual.size:
@@ -109,10 +111,12 @@ class Recoveries:
 
     @property
     def matched(self) -> Host:
+        """(k,) array: whether all measurements of each signal are matched."""
         return np.array([one.matched for one in self.each])
 
     @property
     def objective(self) -> Host:
+        """(k,) array: the objective of each signal."""
         return np.array([one.objective for one in self.each])
 
     def __str__(self) -> str:

@@ -135,6 +135,7 @@ class Clauses:
 
     @property
     def m(self) -> int:
+        """Number of clauses, hard and soft."""
         return self.hard.size
 
     @cached_property

@@ -32,6 +32,7 @@ class Reporter:
             self.tell(progress.fun)
 
     def tell(self, cost: float) -> None:
+        """Print the line `o COST`, if it is less than what was told before."""
         if self.told is None or cost < self.told:
             self.told = cost
             self.say(f"o {_number(cost)}")

@@ -44,6 +44,7 @@ class MaxSatResult:
 
     @property
     def feasible(self) -> bool:
+        """Whether all hard clauses are true."""
         return self.violated == 0
 
     @property

@@ -34,10 +34,12 @@ class Alphabet:
 
     @property
     def q(self) -> int:
+        """Number of points."""
         return int(self.points.size)
 
     @property
     def bits_per_symbol(self) -> int:
+        """Bits that each point stands for."""
         return int(self.table.shape[1])
 
     def from_bits(self, bits: Host) -> Host:

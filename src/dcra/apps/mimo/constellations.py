@@ -51,6 +51,7 @@ class Constellation:
 
     @property
     def bits_per_symbol(self) -> int:
+        """Bits that each symbol stands for."""
         return self.parts * self.digits
 
     def symbols(self, levels: Host) -> Host:

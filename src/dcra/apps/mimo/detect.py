@@ -74,6 +74,7 @@ class Detection:
 
     @property
     def message(self) -> str:
+        """The status in a sentence."""
         return self.status.message
 
     def __str__(self) -> str:
