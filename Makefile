@@ -12,9 +12,10 @@ export DCRA_DATA ?= $(abspath $(SHARED))
 LEVEL := $(if $(filter x86_64,$(shell uname -m)),v2,native)
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
+comma := ,
 CLUSTER ?= --size 500 500 --starts 16
 
-.PHONY: cluster-demo demo test lint format docs packages sanitize campaign clean
+.PHONY: cluster-demo demo test coverage lint format docs packages sanitize campaign clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dcra demo
@@ -26,6 +27,14 @@ cluster-demo: $(VENV)/.installed
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
+
+# Lines and branches of the solver that the tests go through: make coverage TESTS="tests/engines tests/polish"
+SOLVER := api auto batch bounds compiled constrained engines exact losses methods model polish result search
+TESTS ?= tests
+coverage: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet 'pytest-cov>=6'
+	$(BIN)/python -m pytest -n 2 --cov --cov-report= $(TESTS)
+	$(BIN)/python -m coverage report --include='$(subst $(eval) ,$(comma),$(foreach part,$(SOLVER),*/dcra/$(part)*))'
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
