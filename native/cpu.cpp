@@ -1,4 +1,5 @@
-// Which of the libraries this processor can run: 2, 3 or 4 for x86-64-v2 to -v4, 1 for less, 0 elsewhere.
+// Which of the libraries this processor can run: 2, 3 or 4 for x86-64-v2 to -v4, 1 for less, 0 elsewhere; and the
+// stamp of the sources that this library was made of.
 //
 // This file is compiled without processor flags, so that it runs anywhere.
 
@@ -43,6 +44,12 @@ int64_t level() {
 int64_t level() { return 0; }
 #endif
 
+#if !defined(DCRA_STAMP)
+#define DCRA_STAMP ""
+#endif
+const char* stamp() { return DCRA_STAMP; }
+
 }  // namespace dcra::cpu
 
 DCRA_PLAIN(cpu, level)
+DCRA_PLAIN(cpu, stamp)

@@ -303,3 +303,24 @@ def test_a_loop_takes_as_many_arguments_as_its_table_has():
     loop = Loop("rng.reseed", "rng uint64 (4) rw\nseed uint64\nindex uint64")
     with pytest.raises(TypeError, match=r"rng\.reseed takes 3 arguments; got 2"):
         loop(np.zeros(4, np.uint64), 0)
+
+
+def test_a_library_of_other_sources_is_not_called():
+    code = (
+        "import dcra\n"
+        "from dcra._kernels import library\n"
+        "library._stamp_of_sources = lambda: 'other'\n"
+        "print(library.available(), library.why_not(), library.cure())\n"
+        "print(dcra.minimize([[1.0, 2.0]], [3.0], seed=0, starts=1).fun)"
+    )
+    done = run(code)
+    words = "False dcra's compiled loops were not made of the sources that lie beside them"
+    assert done.stdout.startswith(words)
+    assert done.stdout.endswith("0.0\n")
+    assert "run `pip install --editable .` in the checkout again" in done.stderr
+
+
+def test_the_library_knows_its_sources():
+    made_of = library._stamp(library.library())
+    assert re.fullmatch("[0-9a-f]{64}", made_of)
+    assert library._stamp_of_sources() in ("", made_of)

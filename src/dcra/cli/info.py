@@ -86,5 +86,5 @@ def loops() -> Section:
     from dcra._kernels import library
 
     if not library.available():
-        return {"state": f"{library.why_not()}; {library.CURE}"}
+        return {"state": f"{library.why_not()}; {library.cure()}"}
     return {"state": f"ready, for {library.level()}", "folder": library.folder()}
