@@ -8,7 +8,12 @@ SHARED := $(wildcard ../shared/data)
 # Real data is used where it is present and never required.
 export DCRA_DATA ?= $(abspath $(SHARED))
 
-# What the compiled loops are made of: an edit there installs, and so builds, again.
+# What the compiled loops are made of: an edit there installs, and so builds, again. A checkout has the library that
+# this processor takes, and no other; wheels have them all.
+FLAGS := $(shell grep -m 1 ^flags /proc/cpuinfo 2> /dev/null)
+HERE := $(if $(filter avx512vl,$(FLAGS)),v4,$(if $(filter avx2,$(FLAGS)),v3,v2))
+HERE := $(if $(filter x86_64,$(shell uname -m)),$(HERE),native)
+BUILD := --config-settings=cmake.define.DCRA_LEVELS=$(HERE)
 LEVEL := $(if $(filter x86_64,$(shell uname -m)),v2,native)
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
@@ -90,16 +95,16 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.installed: pyproject.toml $(NATIVE) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet $(BUILD) --editable .
 	$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(NATIVE) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	$(BIN)/python -m pip install --quiet $(BUILD) --editable '.[test,lint]'
 	$(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/.installed
 
 $(VENV)-docs/.installed: pyproject.toml $(NATIVE)
 	test -d $(VENV)-docs || $(PYTHON) -m venv $(VENV)-docs
-	$(VENV)-docs/bin/python -m pip install --quiet --config-settings=cmake.define.DCRA_LEVELS=$(LEVEL) --editable '.[docs]'
+	$(VENV)-docs/bin/python -m pip install --quiet $(BUILD) --editable '.[docs]'
 	@touch $@
