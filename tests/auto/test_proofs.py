@@ -24,6 +24,7 @@ def noise(n, r):
     return dcra.Problem([dcra.Term("l1", rng.standard_normal((r, n)), rng.standard_normal(r))])
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_points_are_optimal(seed):
     result = dcra.solve(planted(60, 120, seed), seed=0)
@@ -72,6 +73,7 @@ def test_a_tree_that_promises_an_end_goes_on():
     assert not part.given_up or part.tree.closed == 0
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_under_constraints():
     rng = np.random.default_rng(1)
     A = rng.standard_normal((60, 30))

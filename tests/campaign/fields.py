@@ -8,7 +8,6 @@ a bound, or the word "optimal". A finding is printed with the seed and the numbe
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -26,7 +25,7 @@ from dcra.apps.quadratic import maxcut
 from dcra.apps.regression import BinaryRegressor
 from dcra.losses import NAMES
 from tests.campaign.cases import PROFILES, Case, Part, Rng
-from tests.campaign.command import main
+from tests.campaign.command import main, until
 from tests.campaign.oracle import EPS, LONG, truth_of
 
 Words = list[str]
@@ -199,10 +198,10 @@ KINDS = (batch, detection, recovery, clauses, cut, assignment, regression)
 
 def run(seconds: float, seed: int, most: float = inf, show: bool = True) -> tuple[Counter[str], Words]:
     """Instances of every kind in turn, until the time is over or there were `most`; counts and findings."""
-    end, number = time.monotonic() + seconds, 0
+    going_on, number = until(seconds), 0
     counts: Counter[str] = Counter()
     found: Words = []
-    while time.monotonic() < end and number < most:
+    while going_on() and number < most:
         kind = KINDS[number % len(KINDS)]
         for words in judged(kind, np.random.default_rng((seed, number))):
             found.append(f"seed {seed}, number {number}, {kind.__name__}: {words}")

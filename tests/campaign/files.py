@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -25,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.campaign.command import listen, until
 from tests.campaign.mutate import mutated, shrunk
 from tests.campaign.samples import PART_OF, samples
 
@@ -144,11 +144,11 @@ def campaign(
     known = samples()
     names = [name for name in sorted(known) if not only or name in only]
     weights = [0.02 if _format(name) in SLOW and len(names) > 4 else 1.0 for name in names]
-    end = time.monotonic() + seconds
+    going_on = until(seconds)
     with tempfile.TemporaryDirectory(prefix="dcra-files-") as folder, Reader(limit) as reader:
         for name, data in known.items():
             Path(folder, name).write_bytes(data)
-        while time.monotonic() < end and tally.tried.total() < files and len(tally.findings) < findings:
+        while going_on() and tally.tried.total() < files and len(tally.findings) < findings:
             name = rng.choices(names, weights)[0]
             data = mutated(known[name], rng)
             found = _tried(reader, Path(folder), name, data, known)
@@ -223,6 +223,7 @@ def main() -> int:
         "--keep", type=Path, default=FOUND, help="a folder for findings; tests/campaign/found"
     )
     given = parser.parse_args()
+    listen()
     tally = campaign(given.seed, given.seconds, only=[name for name in given.only.split(",") if name])
     print(report(tally, given.seed))
     for path in keep(tally, given.seed, given.keep):

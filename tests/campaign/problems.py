@@ -21,7 +21,7 @@ import numpy as np
 
 from dcra.messages import SolverUnavailable
 from tests.campaign.cases import Case, draw_case, draw_methods, smaller
-from tests.campaign.command import main
+from tests.campaign.command import main, until
 from tests.campaign.oracle import Truth, findings, truth_of
 
 PATIENCE = 60
@@ -100,11 +100,11 @@ def _has(case: Case, kind: str) -> bool:
 def run(seconds: float, seed: int, most: float = inf, show: bool = True) -> tuple[Counter[str], list[str]]:
     """Cases of a seed until the time is over, or `most` of them; counts, and what was found."""
     np.set_printoptions(floatmode="unique", threshold=10_000)
-    end = time.monotonic() + seconds
+    going_on = until(seconds)
     counts: Counter[str] = Counter()
     found: list[str] = []
     number = 0
-    while time.monotonic() < end and number < most:
+    while going_on() and number < most:
         rng = np.random.default_rng((seed, number))
         problem = draw_case(rng)
         truth = truth_of(problem)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -26,7 +25,7 @@ from dcra.exact.verification import verify
 from dcra.io import read_proof
 from dcra.messages import SolverUnavailable
 from tests.campaign.cases import Case, Rng, draw_case
-from tests.campaign.command import main
+from tests.campaign.command import main, until
 from tests.campaign.oracle import Truth, findings, truth_of
 from tests.campaign.problems import Endless, patience, reported
 
@@ -165,11 +164,11 @@ def about_forgery(proof: Certificate, problem: dcra.Problem, least: float, count
 def run(seconds: float, seed: int, most: float = inf, show: bool = True) -> tuple[Counts, list[str]]:
     """Cases of a seed until the time is over, or `most` of them; counts, and what was found."""
     np.set_printoptions(floatmode="unique", threshold=10_000)
-    end = time.monotonic() + seconds
+    going_on = until(seconds)
     counts: Counts = Counter()
     found: list[str] = []
     number = 0
-    while time.monotonic() < end and number < most:
+    while going_on() and number < most:
         rng = np.random.default_rng((seed, number))
         case = draw(rng)
         wrong = judged(case, counts, rng if number % EVERY == 0 else None)

@@ -115,6 +115,7 @@ def test_the_time_to_expect_grows_with_the_equations():
     assert seconds_for(equations_of(dcra.Problem([far], domain="binary"))) == np.inf
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_auto_takes_lattices_where_lists_would_take_too_long():
     def names(problem, seconds):
         limits = Limits(time_limit=seconds, clock=lambda: 0.0)
@@ -125,6 +126,7 @@ def test_auto_takes_lattices_where_lists_would_take_too_long():
     assert "lattice" not in names(drawn(15, 200, 0), 1.0)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("m", [6, 7])
 def test_auto_solves_market_splits_within_its_starts(m):
     result = dcra.solve(drawn(m, 50, 4), starts=4, seed=0)
