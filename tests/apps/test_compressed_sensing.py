@@ -253,6 +253,31 @@ def test_gross_errors_are_left_out_first(noise, form, compiled_loops):
         assert np.array_equal(found.x, x)
         assert found.rows_matched == (y.size - bad.size if noise == 0 else found.rows_matched)
         assert np.abs(found.residual[bad]).min() > 100
+        assert found.status is not Status.OPTIMAL
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0, 3.0, 5.0])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_gross_errors_that_look_like_measurements_are_found_too(size, noise):
+    """A tenth of the measurements is off by as much as they differ anyway: none of 400 bits is wrong."""
+    for seed in range(2):
+        A, y, x = instance(400, alpha=0.7, rho=0.3, seed=seed)
+        rng = np.random.default_rng(seed + 100)
+        bad = rng.permutation(y.size)[: y.size // 10]
+        off = size * np.std(y) * rng.choice([-1, 1], bad.size)
+        y = y + noise * rng.standard_normal(y.size)
+        y[bad] += off
+        found = recover(A, y, seed=0)
+        assert np.array_equal(found.x, x)
+        assert found.rows_matched == (y.size - bad.size if noise == 0 else found.rows_matched)
+
+
+def test_gross_errors_beside_noise_that_is_known():
+    A, y, x = instance(400, alpha=0.7, rho=0.3, seed=0)
+    rng = np.random.default_rng(0)
+    y = y + 0.02 * rng.standard_normal(y.size)
+    y[:28] += 3 * np.std(y) * rng.choice([-1, 1], 28)
+    assert np.array_equal(recover(A, y, noise=0.02, seed=0).x, x)
 
 
 def test_plain_measurements_are_all_believed():

@@ -173,3 +173,30 @@ def test_what_residuals_say():
     assert (
         choose_lam(SquaredL2(), 0.1, 0.1) == 2 * choose_lam(Huber(), 0.1, 0.1) > choose_lam(L1(), 0, 0.1) == 0
     )
+
+
+def test_wary_messages_have_the_slope_of_their_answers():
+    """g and dg/du of the mixture, by differences of -d log p / du, up to the sign."""
+    from dcra.apps.compressed_sensing.gross import WaryMessages
+    from dcra.apps.compressed_sensing.messages import Channel, prior_of
+
+    A, y, _ = instance(60, alpha=0.7, rho=0.3, seed=0)
+    channel = Channel.of(A, np.float64)
+    B = (2 * y - A.sum(axis=1))[None]
+    run = WaryMessages(channel, B, prior_of(channel, B, None, 0.0), 0.0)
+    run.noise[:], run.wide[:], run.share[:] = 0.3, 5.0, 0.2
+    V, h = np.array([[0.7]]), 1e-6
+
+    def density(u):
+        parts = [(0.8, 0.7 + 0.3), (0.2, 0.7 + 5.0)]
+        return sum(w * np.exp(-(u**2) / (2 * v)) / np.sqrt(v) for w, v in parts)
+
+    def answer(u):
+        run.noise[:], run.wide[:], run.share[:] = 0.3, 5.0, 0.2
+        return run.answer(u, V, slice(None))
+
+    u = np.linspace(-4, 4, y.size)[None]
+    slope = (np.log(density(u - h)) - np.log(density(u + h))) / (2 * h)
+    np.testing.assert_allclose(answer(u)[0], slope, rtol=1e-5)
+    rate = (answer(u + h)[0] - answer(u - h)[0]) / (2 * h)
+    np.testing.assert_allclose(answer(u)[1], [[max(rate.mean(), 0.1)]], rtol=1e-5)

@@ -24,6 +24,7 @@ from dcra.apps.compressed_sensing.density import Density, estimate
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 from dcra.model.operators import DenseMatrix, MatrixFree, Operator, as_operator
+from dcra.named import load
 
 MAX_STEPS = 150
 STILL = 1e-4
@@ -172,23 +173,27 @@ class Messages:
         m, g, damping = self.means[pick], self.g[pick], self.damping[pick][:, None]
         prior = self.prior if everything else self.prior.keep(rows)
         V = self._variance(m)[:, None]
-        noise = self.noise[pick][:, None]
         misfit = self.target[pick] - self.channel.apply(m) + V * g
-        fresh = misfit / (V + noise)
+        fresh, slope = self.answer(misfit, V, pick)
         if self.steps > 0:
             fresh += damping * (g - fresh)
         fields = self.channel.adjoint(fresh)
         fields += prior.fields(m)
-        fields += m * (self.channel.squares / (V + noise))
+        fields += m * (self.channel.squares * slope)
         new = np.tanh(fields)
         new += damping * (m - new)
         self.settled[pick] = np.abs(new - m).max(axis=1) < STILL
         self.means[pick], self.g[pick] = new, fresh
+        self.steps += 1
+
+    def answer(self, misfit: Host, V: Host, pick: Any) -> tuple[Host, Host]:
+        """The messages (k, M) that misfits are answered with, and their slope (k, 1), the mean over rows."""
+        noise = self.noise[pick][:, None]
         if self.learn_noise:
             share = noise / (V + noise)
             learned = share**2 * np.mean(misfit**2, axis=1, keepdims=True) + V * share
             self.noise[pick] = np.maximum(learned, FLOOR * self.channel.spread)[:, 0]
-        self.steps += 1
+        return misfit / (V + noise), 1 / (V + noise)
 
     def signs(self) -> Host:
         return np.where(self.means > 0, 1.0, -1.0)
@@ -222,11 +227,14 @@ class MessagePassing(Engine):
         Variance of the error of the measurements, in their own units.
     learn_noise : bool
         Estimate that variance along with the means.
+    wary : bool
+        Expect errors of two sizes, both unknown: see `gross`.
     """
 
     mean: float | None = None
     noise: float = 0.0
     learn_noise: bool = False
+    wary: bool = False
     name: ClassVar[str] = "messages"
 
     def batch(self, compiled: Compiled) -> int:
@@ -257,7 +265,8 @@ class MessageState(State):
         noise = self.engine.noise / piece.argument**2
         prior = prior_of(self.channel, B, self.engine.mean, noise, self._shakes(part))
         damping = np.where(np.arange(part.start, part.stop) % 2 == 1, DAMPING, 0.0)
-        return Messages(self.channel, B, prior, noise, damping, self.engine.learn_noise), part
+        kind = load("dcra.apps.compressed_sensing.gross:WaryMessages") if self.engine.wary else Messages
+        return kind(self.channel, B, prior, noise, damping, self.engine.learn_noise), part
 
     def _shakes(self, part: range) -> Host:
         draws = [np.random.default_rng((self.seed, i)).standard_normal(self.channel.n) for i in part]

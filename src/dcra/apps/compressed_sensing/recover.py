@@ -13,11 +13,18 @@ import numpy as np
 
 from dcra._array import Host, from_numpy, to_numpy
 from dcra.api import solve, watch_for, watched_operator
-from dcra.apps.compressed_sensing.errors import choose_lam, choose_loss, gross_errors, rounding_of, spread_of
+from dcra.apps.compressed_sensing.errors import (
+    SHRUNK,
+    choose_lam,
+    choose_loss,
+    gross_errors,
+    rounding_of,
+    spread_of,
+)
 from dcra.apps.compressed_sensing.lockstep import pass_messages_together
 from dcra.apps.compressed_sensing.messages import MessagePassing
 from dcra.apps.compressed_sensing.result import Recoveries, Recovery
-from dcra.apps.compressed_sensing.trimming import near, plausible
+from dcra.apps.compressed_sensing.trimming import FAR, LEAST_SHARE, near, plausible
 from dcra.apps.compressed_sensing.validation import Asked, check
 from dcra.losses import L1, Loss
 from dcra.model.problem import Problem
@@ -161,14 +168,17 @@ class Attempt:
         self.lam = self.asked.lam or 0.0
         self.sigma = self.asked.noise or 0.0
 
-    def search(self) -> None:
+    def search(self, all_right: bool = False) -> None:
+        """Find the signal; `all_right` says that no measurement has a gross error."""
         if self.exact.n < SMALLEST or self.operator.shape[0] == 1:
             self._run(self._objective(), "auto")
             return
         if self.asked.noise:
-            self._fit(self._run(self.exact, MessagePassing(self._mean, self.asked.noise**2), 1))
+            self._fit_noise(self.asked.noise, all_right)
             return
         if self._exactly(MessagePassing(self._mean), 1) or self._over:
+            return
+        if not all_right and self.asked.noise is None and self._without_gross_errors():
             return
         learned = None if self.asked.noise == 0 else self._with_learned_noise()
         if learned is not None and self._explains(learned):
@@ -185,28 +195,56 @@ class Attempt:
         kept = plausible(self.y, self.operator) if self.asked.noise != 0 else np.ones(self.y.size, bool)
         if kept.all():
             self.search()
-            return
+        else:
+            self._trim(kept, all_right=False)
+
+    def _fit_noise(self, noise: float, all_right: bool) -> None:
+        """Message passing that is told the noise; what leaves far more than that has other errors, too."""
+        x = self._run(self.exact, MessagePassing(self._mean, noise**2), 1)
+        odd = not all_right and spread_of(self.residual(x)) > SHRUNK * noise
+        if not (odd and not self._over and self._without_gross_errors()):
+            self._fit(x)
+
+    def _without_gross_errors(self) -> bool:
+        """Whether most measurements are explained, and few are wrong; the signal is then that of the most."""
+        if not self.operator.has_columns:
+            return False
+        before = self.x
+        x = self._run(self.exact, MessagePassing(self._mean, wary=True), 1)
+        self.x = before
+        u = self.residual(x)
+        kept = np.abs(u) <= max(FAR * spread_of(u), self.tolerance)
+        explained = float(np.var(u[kept])) < EXPLAINED * float(np.var(self.y))
+        if kept.all() or np.mean(kept) < LEAST_SHARE or not explained:
+            return False
+        self._trim(kept)
+        return True
+
+    def _trim(self, kept: Host, all_right: bool = True) -> None:
+        """Search with the measurements that are kept, leaving out more of them, or fewer, by the answer."""
         for _ in range(TRIMS):
-            x, matched = self._search_among(kept)
+            x, matched = self._search_among(kept, all_right)
             before, u = kept, self.residual(x)
             kept = near(np.where(np.abs(u) <= self.tolerance, 0.0, u), before)
             if matched or self._over or np.array_equal(kept, before):
                 break
         self.x = x
+        if matched and not self._over:  # a wrong bit whose rows were all left out costs them all
+            x = self._run(self.exact, "flip", 1, x)
         if matched:
             self._choose(x)
         else:
             self._fit(x)
 
-    def _search_among(self, kept: Host) -> tuple[Host, bool]:
+    def _search_among(self, kept: Host, all_right: bool) -> tuple[Host, bool]:
         """What is found from some measurements, and whether it matches all of these."""
         asked = self.asked._replace(A=self.asked.A[kept], rows=self.y[None, kept])
         part = Attempt(replace(self.session, asked=asked), self.y[kept], self.end)
-        part.search()
+        part.search(all_right)
         assert part.x is not None
         self.starts += part.starts
         self.stages += part.stages
-        self.result = part.result
+        self.result = None  # what was proven of some measurements says nothing about all
         return part.x, part.matches(part.x)
 
     def give_up(self) -> None:
