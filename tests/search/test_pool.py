@@ -202,3 +202,12 @@ def test_bad_numbers_in_pools():
         dcra.Pool(3, 0)
     with pytest.raises(TypeError, match=r"`size` of a pool must be an integer; got 2\.5"):
         dcra.Pool(2.5)
+
+
+def test_a_first_answer_that_is_proven_leaves_the_pool_to_be_filled():
+    """Its signs alone tell the best point of a linear objective; the next ones are wanted all the same."""
+    problem = dcra.Problem(linear=np.array([1.0, -2.0, 0.5]))
+    result = dcra.solve(problem, pool=5, seed=0)
+    assert result.status == "optimal"
+    assert result.pool.values.tolist() == [-3.5, -2.5, -1.5, -0.5, 0.5]
+    assert result.pool.proven

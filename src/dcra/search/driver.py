@@ -52,6 +52,7 @@ def run(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None = N
     journal.begun(search)
     with one_blas_thread(), on_interrupt(lambda: search.stop(Status.INTERRUPTED)):
         try:
+            search.patient = search.pool is not None and plan.whole_pool
             first_answer(search)
             carry_out(search, plan, on_tick)
         except OutOfTime:
@@ -103,7 +104,6 @@ def last_answer(search: Search) -> None:
 
 def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None) -> None:
     """Let a crew carry out the plan's tasks, and the bound as soon as there is a first answer."""
-    search.patient = search.pool is not None and plan.whole_pool
     bounded = plan.exact or search.seconds_left < SHORTEST_BOUNDED
 
     def next_job() -> Job | None:
