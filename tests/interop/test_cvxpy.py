@@ -94,7 +94,7 @@ def test_all_atoms_against_all_points(part):
 
 @pytest.mark.parametrize("part", range(4))
 def test_against_its_own_milp_solver(part):
-    for seed in range(25):
+    for seed in range(50):
         _, problem = random_model((part, 1000 + seed), linear_atoms)
         theirs = problem.solve(solver=cp.SCIPY)
         assert ours.solve(problem, seed=0).value == pytest.approx(theirs, abs=1e-5)

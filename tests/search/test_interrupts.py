@@ -135,12 +135,12 @@ def test_reads_of_a_sampler(press_at):
     dimod = pytest.importorskip("dimod")
     from dcra.interop.dimod import DCRASampler
 
-    solves = press_at(3)
-    model = dimod.BinaryQuadraticModel.from_ising({}, {(i, i + 1): 1.0 for i in range(9)})
-    found = DCRASampler().sample(model, num_reads=10, starts=1, seed=0)
-    assert found.info["status"] == ["optimal", "optimal", "interrupted"]
-    assert len(found) == 3
-    assert len(solves) == 3
+    solves = press_at(1)
+    model = dimod.BinaryQuadraticModel.from_ising({}, {(i, j): 1.0 for i in range(40) for j in range(i)})
+    found = DCRASampler().sample(model, num_reads=10, seed=0)
+    assert found.info["status"] == "interrupted"
+    assert len(found) >= 1
+    assert len(solves) == 1
 
 
 @pytest.mark.parametrize("moment", [1, 2])

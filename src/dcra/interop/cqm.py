@@ -20,13 +20,15 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import LinearConstraint
 
-from dcra._array import Host, to_numpy
+from dcra._array import Host
 from dcra.api import solve
-from dcra.interop.dimod import DCRASampler, dimod
-from dcra.model.integers import IntegerProblem, integers
+from dcra.interop.dimod import DCRASampler, dimod, info_of, points_of
+from dcra.interop.parts import Parts
+from dcra.model.integers import IntegerProblem
 from dcra.model.problem import Problem
 from dcra.model.soft import soft
 from dcra.model.term import Term
+from dcra.search.checks import check_count
 
 __all__ = ["DCRACQMSampler", "problem_of_cqm"]
 
@@ -34,7 +36,7 @@ UNITS = {"BINARY": (1.0, 0.0), "INTEGER": (1.0, 0.0), "SPIN": (2.0, -1.0)}
 """A variable is scale * t + shift of a whole number t that is not negative, or has bounds."""
 
 
-class Model:
+class Model(Parts):
     """A constrained quadratic model, read: what is minimised over whole numbers t, v = scale * t + shift."""
 
     def __init__(self, cqm: Any) -> None:
@@ -43,6 +45,7 @@ class Model:
         self.order = list(cqm.variables)
         if not self.order:
             raise ValueError("`cqm` must have variables; it has none")
+        super().__init__(len(self.order))
         self.place = {v: k for k, v in enumerate(self.order)}
         self.kinds = [cqm.vartype(v).name for v in self.order]
         for v, kind in zip(self.order, self.kinds, strict=True):
@@ -50,10 +53,7 @@ class Model:
                 raise ValueError(f"variables must be binary, spin or integer; {v!r} is {kind.lower()}")
         self.scale, self.shift = np.array([UNITS[kind] for kind in self.kinds]).T
         self.low, self.high = self._ends(cqm)
-        self.terms: list[Term] = []
-        self.rows: dict[str, Any] = {}
-        Q, c, offset = self._form(cqm.objective)
-        self.quadratic, self.linear, self.constant = self._substituted(Q, c, offset)
+        self._charge(*self._form(cqm.objective))
         for label, one in cqm.constraints.items():
             self._constrain(str(label), one)
 
@@ -77,13 +77,13 @@ class Model:
         Q = sparse.coo_array((np.asarray(value, float), (row, col)), shape=(n, n), dtype=float).tocsr()
         return Q, c, float(expression.offset)
 
-    def _substituted(self, Q: Any, c: Host, offset: float) -> tuple[Any, Host, float]:
-        """The same in t."""
+    def _charge(self, Q: Any, c: Host, offset: float) -> None:
+        """Add v'Qv + c'v + offset to what is minimised over t."""
         D = sparse.diags_array(self.scale)
-        both = Q + Q.T
-        linear = self.scale * (c + both @ self.shift)
+        if Q.nnz:
+            self.add_quadratic((D @ Q @ D).tocsc())
         constant = offset + float(c @ self.shift) + float(self.shift @ (Q @ self.shift))
-        return (D @ Q @ D).tocsc() if Q.nnz else None, linear, constant
+        self.add_affine(self.scale * (c + (Q + Q.T) @ self.shift), constant)
 
     def _constrain(self, label: str, one: Any) -> None:
         Q, c, offset = self._form(one.lhs)
@@ -103,16 +103,7 @@ class Model:
 
     def problem(self) -> Problem | IntegerProblem:
         """The model as a problem, over whole numbers where it has any."""
-        parts: dict[str, Any] = {
-            "terms": self.terms,
-            "linear": self.linear,
-            "quadratic": self.quadratic,
-            "constant": self.constant,
-            "constraints": self.rows,
-        }
-        if "INTEGER" in self.kinds:
-            return IntegerProblem(**parts, domain=integers(self.low, self.high))
-        return Problem(**parts, domain="binary")
+        return self.gathered((self.low, self.high) if "INTEGER" in self.kinds else None)
 
     def values(self, t: Host) -> Host:
         """Values of the model's variables at points t."""
@@ -168,18 +159,9 @@ class DCRACQMSampler(DCRASampler):
             none), "timing" and, where nothing is feasible, the labels in "conflict".
         """
         begun = time.perf_counter()
-        model = Model(cqm)
+        model, reads = Model(cqm), check_count("num_reads", num_reads) or 1
         options = {"starts": starts, "seed": seed, "method": method, "n_jobs": n_jobs}
-        result = solve(model.problem(), time_limit=time_limit, pool=num_reads, **options)  # type: ignore[arg-type]
-        assert result.pool is not None
-        points = to_numpy(result.pool.points) if len(result.pool) else to_numpy(result.x)[None]
-        info = {
-            "seed": result.seed,
-            "status": result.status.value,
-            "lower_bound": result.lower_bound if np.isfinite(result.lower_bound) else None,
-            "conflict": list(result.conflict),
-            "timing": {"total": time.perf_counter() - begun},
-            "label": label,
-        }
-        samples = (model.values(points.astype(np.float64)), model.order)
+        result = solve(model.problem(), time_limit=time_limit, pool=reads, **options)  # type: ignore[arg-type]
+        info = info_of(result, begun) | {"conflict": list(result.conflict), "label": label}
+        samples = (model.values(points_of(result)), model.order)
         return dimod.SampleSet.from_samples_cqm(samples, cqm, info=info)

@@ -24,8 +24,9 @@ from scipy.optimize import LinearConstraint
 
 from dcra._array import Host, to_numpy
 from dcra.api import solve as solve_problem
+from dcra.interop.parts import Parts
 from dcra.losses import Huber
-from dcra.model.integers import IntegerProblem, integers
+from dcra.model.integers import IntegerProblem
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result
@@ -109,8 +110,8 @@ class Affine:
         return Affine(self.A - other.A, self.c - other.c)
 
 
-class Reading:
-    """A CVXPY problem as it is read: terms, linear and quadratic part, rows."""
+class Reading(Parts):
+    """A CVXPY problem as it is read."""
 
     def __init__(self, problem: Any) -> None:
         if not isinstance(problem, cvxpy.Problem):
@@ -119,12 +120,8 @@ class Reading:
         if not self.variables:
             raise ValueError("`problem` must have variables; it is a constant")
         self.start = np.concatenate([[0], np.cumsum([v.size for v in self.variables])]).astype(int)
-        self.n = int(self.start[-1])
+        super().__init__(int(self.start[-1]))
         self.sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
-        self.terms: list[Term] = []
-        self.linear, self.constant = np.zeros(self.n), 0.0
-        self.quadratic: Any = None
-        self.rows: dict[str, LinearConstraint] = {}
         with self._at_zero():
             for i, one in enumerate(problem.constraints):
                 self._constrain(f"constraint {i}, {one}", one)
@@ -133,16 +130,8 @@ class Reading:
 
     def problem(self) -> Problem | IntegerProblem:
         """The problem, in whole numbers where a variable has more than two values."""
-        parts: dict[str, Any] = {
-            "terms": self.terms,
-            "linear": self.linear,
-            "quadratic": self.quadratic,
-            "constant": self.constant,
-            "constraints": self.rows,
-        }
-        if all(v.attributes["boolean"] for v in self.variables):
-            return Problem(**parts, domain="binary")
-        return IntegerProblem(**parts, domain=integers(self.low, self.high))
+        bits = all(v.attributes["boolean"] for v in self.variables)
+        return self.gathered(None if bits else (self.low, self.high))
 
     def save(self, x: Host) -> None:
         """Give the variables the values of a point."""
@@ -208,8 +197,7 @@ class Reading:
         kind = _name(expr)
         if expr.is_affine():
             found = self.affine(expr, kind)
-            self.linear = self.linear + found.A.T @ w
-            self.constant += float(found.c @ w)
+            self.add_affine(found.A.T @ w, found.c @ w)
         elif kind in STRUCTURE:
             STRUCTURE[kind](self, expr, w)
         elif kind in ATOMS:
@@ -328,8 +316,7 @@ def _maximum(reading: Reading, expr: Any, w: Host, sign: float = 1.0) -> None:
     if len(expr.args) != 2:
         raise ValueError(f"{kind} of two expressions is known here; got {len(expr.args)}")
     a, b = (_spread(reading.affine(part, kind), expr.size) for part in expr.args)
-    reading.linear = reading.linear + b.A.T @ w
-    reading.constant += float(b.c @ w)
+    reading.add_affine(b.A.T @ w, b.c @ w)
     difference = a.minus(b)
     if sign < 0:
         difference = Affine(-difference.A, -difference.c)
@@ -354,11 +341,9 @@ def _quad_form(reading: Reading, expr: Any, w: Host) -> None:
         raise ValueError("quad_form must have a constant matrix")
     found = reading.affine(part, "quad_form")
     M: Any = sparse.csr_array(P.value)
-    Q = float(w[0]) * (found.A.T @ M @ found.A)
-    reading.quadratic = Q if reading.quadratic is None else reading.quadratic + Q
-    slope = (M + M.T) @ found.c
-    reading.linear = reading.linear + float(w[0]) * (found.A.T @ slope)
-    reading.constant += float(w[0]) * float(found.c @ (M @ found.c))
+    factor, slope = float(w[0]), (M + M.T) @ found.c
+    reading.add_quadratic(factor * (found.A.T @ M @ found.A))
+    reading.add_affine(factor * (found.A.T @ slope), factor * (found.c @ (M @ found.c)))
 
 
 ATOMS: dict[str, Any] = {

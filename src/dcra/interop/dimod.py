@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,7 @@ from dcra._array import Host, to_numpy
 from dcra.api import solve
 from dcra.model.problem import Problem
 from dcra.result import Result
-from dcra.search.checks import check_seconds
-from dcra.search.interrupts import on_interrupt
+from dcra.search.checks import check_count
 
 try:
     import dimod as _dimod
@@ -31,8 +29,8 @@ except ImportError as error:
 
 dimod: Any = _dimod  # its stubs lack half of it
 
-LEAST_SECONDS = 1e-3
-"""Of a read, however many of them are to share the time."""
+STARTS = 32
+"""Of a search, at least, where neither starts nor time are given."""
 
 DOMAIN = {dimod.SPIN: "spin", dimod.BINARY: "binary"}
 
@@ -73,7 +71,7 @@ def bqm_of(problem: Problem) -> Any:
 
 
 class DCRASampler(dimod.Sampler):  # type: ignore[misc]
-    """`dcra.solve` behind dimod's interface; each sample is the answer of one solve."""
+    """`dcra.solve` behind dimod's interface: samples are the best points that one search has met."""
 
     parameters: Mapping[str, list[str]] = {
         name: []
@@ -100,58 +98,38 @@ class DCRASampler(dimod.Sampler):  # type: ignore[misc]
         ----------
         bqm : dimod.BinaryQuadraticModel
         num_reads : int
-            Samples; each is a solve of its own.
-        seed : int, optional
-            Of the first sample; the next ones count on from there.
+            Samples, at most: the best points that one search has met, no two of them equal.
         time_limit : float, optional
-            Seconds for all samples together; there are fewer than `num_reads` where they are over before.
-        starts, method, n_jobs
+            Seconds for all samples together.
+        starts : int, optional
+            Of the search; without a time limit 32, or `num_reads` where that is more.
+        seed, method, n_jobs
             Of `dcra.solve`.
         initial_states : samples-like, optional
-            Points to start from, one for each read in turn.
+            Points to start from.
 
         Returns
         -------
         dimod.SampleSet
-            Energies are computed by the model. `info` holds the seed, the seconds of each read ("timing"),
-            the best lower bound on the energy ("lower_bound", None if there is none), and how each read ended
-            ("status"). After Ctrl-C it has what was read by then, the last one being "interrupted".
+            Best first, with energies as the model computes them. `info` holds the seed, the seconds
+            ("timing"), a lower bound on the energy ("lower_bound", None if there is none), and how the search
+            ended ("status"). After Ctrl-C there is what was found by then, and the status is "interrupted".
         """
         begun = time.perf_counter()
         self.remove_unknown_kwargs(**unknown)
-        limit = check_seconds("time_limit", time_limit)
-        if num_reads < 1:
-            raise ValueError(f"`num_reads` must be at least 1; got {num_reads}")
+        reads = check_count("num_reads", num_reads) or 1
         bqm = dimod.as_bqm(bqm)
         order = list(bqm.variables)
         if not order:
-            return dimod.SampleSet.from_samples_bqm([{}] * num_reads, bqm)
-        problem = problem_of(bqm, order)
+            return dimod.SampleSet.from_samples_bqm([{}], bqm)
         points = _points(initial_states, order, bqm.vartype)
-        first = int(np.random.default_rng().integers(2**32)) if seed is None else seed
-        options = {"starts": starts, "method": method, "n_jobs": n_jobs}
-        end = inf if limit is None else begun + limit
-        results = _read(problem, num_reads, first, points, end, options)
-        samples = np.stack([to_numpy(result.x) for result in results]).astype(np.int8)
-        info = _info(results, first, time.perf_counter() - begun)
-        return dimod.SampleSet.from_samples_bqm((samples, order), bqm, info=info)
-
-
-def _read(
-    problem: Problem, count: int, seed: int, points: Host | None, end: float, options: dict[str, Any]
-) -> list[Result]:
-    """One solve after another, each with its share of the time until `end`; one of them in any case."""
-    results: list[Result] = []
-    with on_interrupt() as interrupted:
-        while len(results) < count and not interrupted:
-            k = len(results)
-            left = end - time.perf_counter()
-            if results and left <= 0:
-                break
-            share = None if end == inf else max(left / (count - k), LEAST_SECONDS)
-            x0 = None if points is None else points[k % len(points)]
-            results.append(solve(problem, seed=seed + k, time_limit=share, x0=x0, **options))
-    return results
+        if starts is None and time_limit is None:
+            starts = max(STARTS, reads, 0 if points is None else len(points))
+        options: dict[str, Any] = {"starts": starts, "time_limit": time_limit, "seed": seed}
+        options |= {"method": method, "n_jobs": n_jobs, "x0": points}
+        result = solve(problem_of(bqm, order), pool=reads, **options)
+        samples = points_of(result).astype(np.int8), order
+        return dimod.SampleSet.from_samples_bqm(samples, bqm, info=info_of(result, begun))
 
 
 def _points(states: Any, order: list[Any], vartype: Any) -> Host | None:
@@ -173,11 +151,19 @@ def _points(states: Any, order: list[Any], vartype: Any) -> Host | None:
     return points
 
 
-def _info(results: list[Result], seed: int, seconds: float) -> dict[str, Any]:
-    bound = max(result.lower_bound for result in results)
+def points_of(result: Result) -> Host:
+    """The points of the pool, best first, or the one point of a result whose pool is empty."""
+    pool = result.pool
+    points = result.x[None] if pool is None or not len(pool) else pool.points
+    return to_numpy(points).astype(np.float64)
+
+
+def info_of(result: Result, begun: float) -> dict[str, Any]:
+    """What a sample set says about the search that it comes from, which began then."""
+    bound = result.lower_bound
     return {
-        "seed": seed,
-        "timing": {"total": seconds, "reads": [result.seconds for result in results]},
+        "seed": result.seed,
+        "status": result.status.value,
         "lower_bound": bound if np.isfinite(bound) else None,
-        "status": [result.status.value for result in results],
+        "timing": {"total": time.perf_counter() - begun},
     }
