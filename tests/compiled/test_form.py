@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from dcra import losses
+from dcra import losses, minimize
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Sparse
 from dcra.compiled.form import compile_problem
 from dcra.losses import NAMES
@@ -424,3 +424,14 @@ def test_smoothed_tables_have_the_slopes_of_the_piece(name, row_weights, dtype, 
             compiled.pull(compiled.slopes(compiled.residual(S), delta)),
             1e-4 if dtype == np.float32 else 1e-10,
         )
+
+
+@pytest.mark.parametrize("loss", ["l1", "squared", "huber", "linf"])
+def test_numbers_below_the_smallest_normal_one(loss):
+    """One over their scale is infinite; the best point is that of the problem times 1e310, or all are 0."""
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((6, 8)), rng.standard_normal(6)
+    result = minimize(A * 1e-310, b * 1e-310, loss, seed=0)
+    assert np.isfinite(result.fun)
+    if loss in ("l1", "linf"):
+        assert np.array_equal(result.x, minimize(A, b, loss, seed=0).x)

@@ -211,3 +211,17 @@ def test_a_first_answer_that_is_proven_leaves_the_pool_to_be_filled():
     assert result.status == "optimal"
     assert result.pool.values.tolist() == [-3.5, -2.5, -1.5, -0.5, 0.5]
     assert result.pool.proven
+
+
+@pytest.mark.parametrize("method", ["milp", "cpsat", "gurobi", "exact"])
+def test_solvers_that_run_to_their_end_have_the_next_best_points(method, rng):
+    """Numbers that are not whole, of which a solver's proof holds up to its tolerances alone."""
+    package = {"cpsat": "ortools", "gurobi": "gurobipy"}.get(method)
+    if package is not None:
+        pytest.importorskip(package)
+    A, b = rng.standard_normal((12, 8)), rng.standard_normal(12)
+    X = np.array(list(product((-1.0, 1.0), repeat=8)))
+    best = np.sort(np.abs(X @ A.T - b).sum(axis=1))[:4]
+    result = dcra.minimize(A, b, method=method, pool=4, seed=0, n_jobs=1)
+    np.testing.assert_allclose(result.pool.values, best)
+    assert result.pool.proven == (result.status == "optimal")

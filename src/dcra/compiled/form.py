@@ -33,6 +33,9 @@ SAFE_EXPONENT = {"float64": 128, "float32": SAFE_FLOAT32_EXPONENT}
 SAFE_VALUE_EXPONENT = 64
 """Values of F between 2^-64 and 2^64 are left as they are: within the reach of float32 tables."""
 
+LEAST_EXPONENT = -1000
+"""Of a scale: one over it must be finite, however small the numbers are."""
+
 FARTHEST = {"float64": 2.0**500, "float32": 2.0**60}
 """Right-hand sides stay below: they are far beyond what A of moderate size can reach, and have squares."""
 
@@ -298,7 +301,7 @@ def _moderate(operator: Operator, b: Array, safe: int) -> tuple[Operator, Array,
     exponent = frexp(size)[1] if size > 0 else 0
     if abs(exponent) <= safe:
         return operator, b, 1.0
-    scale = 2.0**exponent
+    scale = 2.0 ** max(exponent, LEAST_EXPONENT)
     return operator.scaled(1 / scale), b / scale, scale
 
 
@@ -312,7 +315,7 @@ def _value_scale(pieces: list[Piece], c: Array | None, safe: int, form: SpinQuad
         sizes += [p.heaviest * abs(float(p.loss.value(u))) for u in (probe, -probe)]
     size = max(size for size in sizes if size < inf)
     exponent = frexp(size)[1] if size > 0 else 0
-    return 1.0 if abs(exponent) <= safe else 2.0**exponent
+    return 1.0 if abs(exponent) <= safe else 2.0 ** max(exponent, LEAST_EXPONENT)
 
 
 def _float_name(like: Array) -> str:

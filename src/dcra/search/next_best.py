@@ -18,12 +18,20 @@ PROVING = ("delegate", "prove")
 """Plans of engines whose answers are proven, one at a time."""
 
 
+ENDED = (Status.OPTIMAL, Status.CONVERGED)
+"""Of a solver that ran to its end: what it found is the best, by our own bound or by its tolerances."""
+
+
 def with_next_best(
     problem: Problem, result: Result, asked: Pool, solve_one: Callable[[Problem], Result]
 ) -> Result:
-    """The result with a pool that is proven, where every next point could be; else as it is."""
-    if result.status is not Status.OPTIMAL or result.pool is None or result.pool.proven:
+    """The result with the pool of a method that runs until it has the best; as it is where one was cut short.
+
+    The pool is proven where all of its points are.
+    """
+    if result.status not in ENDED or result.pool is None or result.pool.proven:
         return result
+    proven = result.status is Status.OPTIMAL
     points, values = [to_numpy(result.x).astype(np.float64)], [result.fun]
     while len(points) < asked.size:
         try:
@@ -32,11 +40,12 @@ def with_next_best(
             break
         if further.status is Status.INFEASIBLE:
             break
-        if further.status is not Status.OPTIMAL or not further.feasible:
+        if further.status not in ENDED or not further.feasible:
             return result
+        proven = proven and further.status is Status.OPTIMAL
         points.append(to_numpy(further.x).astype(np.float64))
         values.append(further.fun)
-    pool = Solutions(from_numpy(np.stack(points), result.x), np.asarray(values), proven=True)
+    pool = Solutions(from_numpy(np.stack(points), result.x), np.asarray(values), proven=proven)
     return replace(result, pool=pool)
 
 
