@@ -54,6 +54,8 @@ class Free:
         return self.A.T @ y
 
 
+SEATS = np.arange(49).reshape(7, 7)
+
 PROBLEMS = {
     "dense": (lambda: l1(gaussian(40, 60)), None, ("descents", "proof")),
     "sparse": (
@@ -95,6 +97,11 @@ PROBLEMS = {
         lambda: Problem(quadratic=gaussian(50, 50), constraints=dcra.exactly(9)),
         None,
         ("counted",),
+    ),
+    "quadratic, assignment": (
+        lambda: Problem(quadratic=gaussian(49, 49), constraints=dcra.one_of([*SEATS, *SEATS.T])),
+        None,
+        ("exchanges",),
     ),
     "constraints, tiny": (
         lambda: l1(gaussian(20, 9), constraints=dcra.exactly(4)),

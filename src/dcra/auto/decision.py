@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dcra import costs
 from dcra._array import on_accelerator
@@ -17,6 +17,9 @@ from dcra.named import load
 from dcra.search.plans import Plan
 from dcra.search.specialists import specialist_of
 from dcra.search.state import Search
+
+if TYPE_CHECKING:
+    from dcra.model.board import Board
 
 LAYOUT_SHARE = 0.4
 """Share of the time left that laying out A may take: the rest is better spent there than in array code."""
@@ -44,6 +47,19 @@ class Traits:
         """Whether all constraints are counts of disjoint groups."""
         constraints = self.compiled.problem.constraints
         return constraints is not None and len(constraints.groups) == len(constraints)
+
+    @property
+    def uncharged(self) -> bool:
+        """Whether there are no losses beside the rest of the objective."""
+        return not self.compiled.pieces
+
+    @cached_property
+    def board(self) -> Board | None:
+        """The board that all constraints are the rows and columns of."""
+        from dcra.model.board import board_of
+
+        constraints = self.compiled.problem.constraints
+        return None if constraints is None else board_of(constraints)
 
     @property
     def quadratic(self) -> bool:
@@ -171,6 +187,12 @@ TABLE = (
         "there are counts of disjoint groups, and a quadratic part: swaps keep the ones and see the other",
         lambda t: t.counted and t.quadratic and t.tabulated,
         "dcra.constrained.counted:anneal_within_counts",
+    ),
+    Row(
+        "exchanges",
+        "there are rows and columns of which one may be up, and couplings alone: exchanges keep all of them",
+        lambda t: t.constrained and t.quadratic and t.tabulated and t.uncharged and t.board is not None,
+        "dcra.constrained.exchange:anneal_on_a_board",
     ),
     Row(
         "constrained",

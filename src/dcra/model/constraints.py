@@ -282,7 +282,7 @@ class Constraints:
     @cached_property
     def groups(self) -> list[Group]:
         """StatedRows that only count variables, in so far as they do not overlap; exact ones first."""
-        found = [group for i in range(len(self)) if (group := self._group(i)) is not None]
+        found = [group for i in range(len(self)) if (group := self.count_of(i)) is not None]
         found.sort(key=lambda group: (group.most > group.least, -group.members.size))
         free, kept = np.ones(self.n, bool), []
         for group in found:
@@ -291,7 +291,7 @@ class Constraints:
                 kept.append(group)
         return kept
 
-    def _group(self, i: int) -> Group | None:
+    def count_of(self, i: int) -> Group | None:
         """Row i as a count that is bounded from above."""
         lo, hi = self.G.indptr[i : i + 2]
         members, a = self.G.indices[lo:hi].astype(np.int64), self.G.data[lo:hi]
