@@ -54,7 +54,7 @@ class Free:
         return self.A.T @ y
 
 
-SEATS = np.arange(49).reshape(7, 7)
+SEATS = np.arange(100).reshape(10, 10)
 
 PROBLEMS = {
     "dense": (lambda: l1(gaussian(40, 60)), None, ("descents", "proof")),
@@ -99,7 +99,7 @@ PROBLEMS = {
         ("counted",),
     ),
     "quadratic, assignment": (
-        lambda: Problem(quadratic=gaussian(49, 49), constraints=dcra.one_of([*SEATS, *SEATS.T])),
+        lambda: Problem(quadratic=gaussian(100, 100), constraints=dcra.one_of([*SEATS, *SEATS.T])),
         None,
         ("exchanges",),
     ),

@@ -86,7 +86,7 @@ class Annealing(Plan):
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         gentle = task.starts.points is not None
-        self.pace[gentle] = outcome.seconds / max(1, outcome.state.steps)
+        self._time(task, outcome)
         spins = outcome.spins[0]
         if self.crossing and self.elite:
             child, value = self._crossed(spins)
@@ -98,6 +98,10 @@ class Annealing(Plan):
             self.best = found, spins.copy()
         if not gentle:
             self._admit(found, spins)
+
+    def _time(self, task: Task, outcome: Outcome) -> None:
+        """Take note of what a pass takes."""
+        self.pace[task.starts.points is not None] = outcome.seconds / max(1, outcome.state.steps)
 
     def _value_of(self, outcome: Outcome) -> float:
         """The value of the answer, in the units of the objective but by the form that was searched."""

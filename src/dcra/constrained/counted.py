@@ -14,6 +14,7 @@ from dcra._kernels.store import counts, crossing
 from dcra.auto.annealing import HOT, Annealing
 from dcra.auto.decision import Traits
 from dcra.compiled.form import Compiled
+from dcra.constrained.choices import ChoiceTabu, are_choices
 from dcra.constrained.quadratic_swap import ChargedFlips
 from dcra.constrained.swap import Swap, groups_of
 from dcra.engines.base import Starts
@@ -23,6 +24,9 @@ from dcra.search.state import Search
 
 HOTS = (HOT, 1.5 * HOT, 3.0 * HOT)
 """First temperatures of runs from random points: where neighbours agree, order sets in at hotter ones."""
+
+TABU_TURN, TABU_MOVES = 2, 10
+"""Where variables are choices, one run in so many is a tabu search, of so many moves for each pass."""
 
 ROOM = 20
 """Variables that must be up, and as many down, in groups where charged flips find more than swaps."""
@@ -39,10 +43,13 @@ class CountedAnnealing(Annealing):
         super().__init__(compiled)
         roomy = all(map(is_roomy, groups_of(compiled)))
         self.engine = ChargedFlips if roomy and not compiled.pieces else Swap
+        self.choices = are_choices(compiled, groups_of(compiled))
         self.fresh = 0  # runs from random points
         self.found = dict.fromkeys(HOTS, inf)  # the best objective of theirs, by first temperature
 
     def _run(self, search: Search, passes: int, hot: float, starts: Starts) -> Task:
+        if self.choices and self.runs % TABU_TURN == 0:
+            return Task(ChoiceTabu(TABU_MOVES * passes), starts)
         if starts.points is None:
             hot = self._hot()
         return Task(self.engine(passes, hot, self.unit), starts)
@@ -63,10 +70,13 @@ class CountedAnnealing(Annealing):
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         super().learn(search, task, outcome, fun)
-        if task.starts.points is None:
-            assert isinstance(task.engine, Swap)
+        if task.starts.points is None and isinstance(task.engine, Swap):
             hot = task.engine.hot
             self.found[hot] = min(self.found[hot], fun)
+
+    def _time(self, task: Task, outcome: Outcome) -> None:
+        if isinstance(task.engine, Swap):
+            super()._time(task, outcome)
 
 
 def is_roomy(group: Group) -> bool:
