@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dcra._array import Host
-from dcra._kernels.choice import tabu_choices
+from dcra._kernels import choice
 from dcra.compiled.form import Compiled
 from dcra.constrained.quadratic_swap import within_counts
 from dcra.constrained.swap import groups_of
@@ -46,6 +46,8 @@ class ChoiceTabu(Engine):
 class ChoiceTabuState(QuadraticState):
     """The best choice that is not tabu, again and again."""
 
+    moves: Any = choice
+
     def __init__(self, engine: ChoiceTabu, compiled: Compiled, starts: Starts) -> None:
         self.engine, groups = engine, groups_of(compiled)
         self.group = np.empty(compiled.n, np.int64)
@@ -67,7 +69,7 @@ class ChoiceTabuState(QuadraticState):
     def search(self, work: int) -> bool:
         count = int(min(self.engine.moves - self.clock[0], max(1, work // self.compiled.n)))
         memory = (self.until, self.clock, count, self.tenure, SPREAD, DRIFT * self.tiny, self.group, self.up)
-        self._work += tabu_choices(*self.arrays, self.best, self.rng, *memory)
+        self._work += self.moves.tabu_choices(*self.arrays, self.best, self.rng, *memory)
         self._steps += count
         return bool(self.clock[0] >= self.engine.moves)
 
