@@ -134,3 +134,26 @@ def test_scipy_is_imported_under_the_lock(path):
                 names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 if any(name.split(".")[0] == "scipy" for name in names):
                     assert id(node) in inside, f"line {node.lineno}"
+
+
+def test_arrays_that_must_be_asked_for_their_copy(monkeypatch):
+    """CuPy's refuse to become NumPy's by themselves; a stand-in for them where there is no device."""
+    from dcra import _array
+
+    class Far:
+        def __init__(self, host):
+            self.host = host
+
+        def get(self):
+            return self.host.copy()
+
+        def __array__(self, *args, **kwargs):
+            raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    monkeypatch.setattr(_array.compat, "is_cupy_array", lambda x: isinstance(x, Far))
+    monkeypatch.setattr(_array.compat, "is_torch_array", lambda x: False)
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(_array.to_numpy(Far(x)), x)
+    assert _array.on_accelerator(Far(x))
+    with pytest.raises(TypeError, match="Implicit conversion"):
+        np.asarray(Far(x))

@@ -49,6 +49,24 @@ def test_constellations(kind):
     np.testing.assert_array_equal(kind.llrs(sure) < 0, kind.bits(levels) == 1)
 
 
+@pytest.mark.parametrize("name", ["qpsk", "16qam", "64qam"])
+def test_levels_are_bounded_integers(name):
+    """Their spins are the bits of `dcra.integers(0, q - 1)`, most significant first, and mean the same."""
+    sent = frames(name, 3, 2)
+    model = model_of(sent, name)
+    kind, H = model.constellation, model.real_channel
+    parts = {"loss": "squared", "A": 2 * H, "b": model.real_y[0] + (kind.q - 1) * H.sum(axis=1)}
+    whole = dcra.IntegerProblem([dcra.Term(**parts)], domain=dcra.integers(0, kind.q - 1))
+    for levels in np.random.default_rng(0).choice(kind.choices, (5, model.n)):
+        spins = kind.spins(levels)
+        bits = whole.encode("x", kind.index(levels).astype(float))
+        ours = (spins.reshape(kind.digits, -1)[::-1].T.ravel() + 1) / 2
+        np.testing.assert_array_equal(ours, bits.ravel())
+        value = as_problem(model, 0).objective(spins)
+        assert value == pytest.approx(whole.objective(kind.index(levels).astype(float)))
+        assert value == pytest.approx(whole.bits.objective(bits.ravel()))
+
+
 def test_the_template_has_the_same_values():
     sent = frames("16qam", 4, 3, count=2)
     model = model_of(sent, "16qam")

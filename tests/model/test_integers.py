@@ -25,7 +25,7 @@ def test_bits_reach_all_numbers_and_no_others(width):
     weights = integers.bit_weights(width)
     assert weights.sum() == width
     values = np.arange(width + 1.0) if width < 2000 else np.array([0, 1, 17, 2**19, 2**20 - 1, 2**20])
-    bits = integers._bits_of(values, width)
+    bits = integers.bits_of(values, width)
     assert set(np.unique(bits)) <= {0, 1}
     assert np.array_equal(bits @ weights, values)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,9 +63,6 @@ def board_of(constraints: Constraints) -> Board | None:
     All must be counts of at most one, or exactly one, every variable in one or two of them, and those with
     common variables fall in two kinds, rows and columns, of which any two have one variable in common.
     """
-    with importing():
-        from scipy.sparse.csgraph import maximum_bipartite_matching
-
     groups = [constraints.count_of(i) for i in range(len(constraints))]
     counts = [group for group in groups if group is not None and group.most == 1]
     if len(counts) < len(groups):
@@ -80,15 +77,16 @@ def board_of(constraints: Constraints) -> Board | None:
     if side is None:
         return None
     cells = _cells(owners, counts, side)
-    if cells is None or np.any(maximum_bipartite_matching(_allowed(cells)) < 0):
-        return None
-    return Board(cells)
+    return None if cells is None or not _can_be_filled(cells) else Board(cells)
 
 
-def _allowed(cells: Host) -> Any:
-    from scipy import sparse
+def _can_be_filled(cells: Host) -> bool:
+    """Whether every row can sit somewhere."""
+    with importing():
+        from scipy import sparse
+        from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    return sparse.csr_array(cells != SHUT)
+    return bool(np.all(maximum_bipartite_matching(sparse.csr_array(cells != SHUT)) >= 0))
 
 
 def _two_kinds(owners: list[list[int]], counts: list[Group]) -> list[int] | None:

@@ -179,7 +179,7 @@ class IntegerProblem:
                 f"`{name}` must hold whole numbers from {self.low[j]:g} to {self.high[j]:g} for variable "
                 f"{j}; found {host[i, j]:g}"
             )
-        parts = [_bits_of(host[:, j] - self.low[j], int(self.high[j] - self.low[j])) for j in range(self.n)]
+        parts = [bits_of(host[:, j] - self.low[j], int(self.high[j] - self.low[j])) for j in range(self.n)]
         return np.concatenate(parts, axis=1)
 
     def fixed_bits(self, fixed: Any) -> Host:
@@ -233,7 +233,7 @@ def bit_weights(width: int) -> Host:
     return weights
 
 
-def _bits_of(values: Host, width: int) -> Host:
+def bits_of(values: Host, width: int) -> Host:
     """Bits (k, count) of values in 0, 1, ..., width."""
     weights = bit_weights(width)
     bits = np.empty((values.size, weights.size))

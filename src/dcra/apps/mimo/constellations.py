@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcra.messages import suggest
+from dcra.model.integers import bit_weights, bits_of
 
 Host = NDArray[Any]
 
@@ -94,10 +95,9 @@ class Constellation:
         return np.rint(0.5 * (levels + (self.q - 1))).astype(np.int64)
 
     def spins(self, levels: Host) -> Host:
-        """Natural-binary spins (..., parts n digits): all most significant ones first."""
-        shifts = np.arange(self.digits)[::-1]
-        ones = self.index(levels)[..., None, :] >> shifts[:, None] & 1
-        return np.where(ones, 1.0, -1.0).reshape(*levels.shape[:-1], -1)
+        """Natural-binary spins (..., parts n digits) of the whole numbers `index`: most significant first."""
+        bits = bits_of(self.index(levels).ravel(), self.q - 1)[:, ::-1].reshape(*levels.shape, self.digits)
+        return np.where(np.swapaxes(bits, -1, -2) > 0, 1.0, -1.0).reshape(*levels.shape[:-1], -1)
 
     def from_spins(self, spins: Host) -> Host:
         """Levels from natural-binary spins: sum of 2^k s_k."""
@@ -107,7 +107,7 @@ class Constellation:
     @property
     def digit_weights(self) -> Host:
         """2^(digits-1), ..., 2, 1."""
-        return 2.0 ** np.arange(self.digits)[::-1]
+        return np.ascontiguousarray(bit_weights(self.q - 1)[::-1])
 
     def llrs(self, probabilities: Host) -> Host:
         """log P(bit = 0) - log P(bit = 1) of the bits, from probabilities (..., parts n, q)."""
