@@ -33,6 +33,7 @@ extensions = [
 exclude_patterns = ["_build", "_extensions", "results"]
 templates_path = ["_templates"]
 highlight_language = "text"
+smartquotes = False  # x'Qx is no quotation
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
@@ -52,6 +53,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "subsection_order": [f"../examples/{name}" for name in SECTIONS],
+    "within_subsection_order": "FileNameSortKey",
     "filename_pattern": r"/examples/\w+/\w+\.py",
     "ignore_pattern": rf"^({'|'.join(STUDIES)})$",
     "abort_on_example_error": True,
@@ -68,12 +70,12 @@ html_title = "dcra"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "map": [], "ten-minutes": []}
 html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 7,
-    "secondary_sidebar_items": ["page-toc", "sg_download_links"],
+    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], "index": []},
     "show_toc_level": 2,
     "show_prev_next": False,
     "footer_start": ["copyright"],

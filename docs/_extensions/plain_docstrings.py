@@ -13,6 +13,7 @@ from typing import Any
 
 CODE = re.compile(r"(``.+?``|`[^`]+`)")
 MARKUP = re.compile(r"(\\|\*|\||(?<=\w)_(?!\w))")
+LETTER = re.compile(r"^(\s*)([A-Za-z][.)])(?=\s|$)")
 UNDERLINE = re.compile(r"-{3,}\s*")
 
 
@@ -42,7 +43,8 @@ def restructured(lines: list[str]) -> Iterator[str]:
 def escaped(line: str) -> str:
     """One line of prose: names in backticks are code, everything else is what it looks like."""
     parts = CODE.split(line)
-    return "".join(_code(part) if i % 2 else MARKUP.sub(r"\\\1", part) for i, part in enumerate(parts))
+    text = "".join(_code(part) if i % 2 else MARKUP.sub(r"\\\1", part) for i, part in enumerate(parts))
+    return LETTER.sub(r"\1\\\2", text)  # a letter with a stop is no list
 
 
 def _code(part: str) -> str:

@@ -29,7 +29,7 @@ side = result.x * result.x[0]  # the instructor, number 0, is on side +1
 modularity = -result.fun / (4 * edges)
 went = np.array([1 if club.nodes[v]["club"] == "Mr. Hi" else -1 for v in club])
 others = np.flatnonzero(side != went)
-print(f"modularity {modularity:.4f}, status {result.status}; predicted wrongly: {list(others)}")
+print(f"modularity {modularity:.4f}, status {result.status}; predicted wrongly: {others.tolist()}")
 
 # %%
 # Colours are the computed sides, frames those who went another way.
