@@ -156,6 +156,6 @@ def test_nothing_is_wider_than_the_window(visit, width):
 
 def test_results_open_as_pages(visit):
     tab = visit("measured.html")
-    tab.locator("a[href='results/table1.html']").first.click()
+    tab.locator(".sd-card", has=tab.locator("a[href='results/table1.html']")).click()
     tab.wait_for_selector("h1")
     assert tab.url.endswith("results/table1.html")
