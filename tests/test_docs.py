@@ -66,6 +66,15 @@ def test_links_and_paths_lead_somewhere(page):
         assert (ROOT / path).exists(), path
 
 
+def test_every_page_is_in_the_contents_of_the_site():
+    """A page that no `toctree` names cannot be reached, and fails `make docs`."""
+    pages = list((ROOT / "docs").glob("*.md"))
+    text = "\n".join(page.read_text() for page in pages)
+    trees = re.findall(r"```\{toctree\}(.*?)```", text, flags=re.DOTALL)
+    named = {entry.strip("<>") for tree in trees for entry in tree.split()}
+    assert {page.stem for page in pages} - {"index"} <= named
+
+
 @pytest.mark.parametrize(
     "module",
     [
