@@ -39,7 +39,7 @@ TESTS ?= tests
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet 'pytest-cov>=6'
 	$(BIN)/python -m pytest -n 2 --cov --cov-report= $(TESTS)
-	$(BIN)/python -m coverage report --include='$(subst $(eval) ,$(comma),$(foreach part,$(SOLVER),*/dcra/$(part)*))'
+	$(BIN)/python -m coverage report --include='$(subst $(eval) ,$(comma),$(foreach part,$(SOLVER),*/dcra/$(part)/* */dcra/$(part).py))'
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
