@@ -78,14 +78,14 @@ def share_of_printed(rows: Rows, method: str, **fields: Any) -> list[float]:
 
 
 def off_printed(rows: Rows, column: str, method: str) -> list[float]:
-    """Largest distance in per cent of our means from a printed column: random signs, or own ends."""
+    """Largest distance in per cent of our means, at the paper's seconds, from a printed column."""
     worst = 0.0
     for size, group in grouped(rows, "size").items():
         printed = getattr(PAPER[size_of(size)], column)
         if method == "random signs":
             values = [found[0]["random"] for found in grouped(group, "instance").values()]
         else:
-            values = [row["fun"] for row in chosen(group, method=method, factor="own")]
+            values = [row["fun"] for row in chosen(group, method=method, factor=1.0)]
         if values:
             worst = max(worst, abs(float(np.mean(values)) / printed - 1))
     return [100 * worst]
@@ -102,14 +102,16 @@ def mean_cpu(rows: Rows, **fields: Any) -> list[float]:
     return [sum(row["cpu"] for row in part) / len(part)]
 
 
-def retrieval(rows: Rows, data: str, method: str, key: str = "map_hash") -> list[float]:
-    """Means over seeds at 16, 32, 64 and 96 bits."""
+def retrieval(
+    rows: Rows, data: str, method: str, key: str = "map_hash", bits: Sequence[int] = (16, 32, 64, 96)
+) -> list[float]:
+    """Means over seeds, by bits."""
     found: dict[int, list[float]] = {}
     for row in chosen(rows, method=method):
-        name, bits, _ = row["instance"].split("-")
+        name, length, _ = row["instance"].split("-")
         if name == data:
-            found.setdefault(int(bits), []).append(row[key])
-    return [float(np.mean(found[bits])) for bits in (16, 32, 64, 96)]
+            found.setdefault(int(length), []).append(row[key])
+    return [float(np.mean(found[length])) for length in bits]
 
 
 def _level(rows: Rows, study: str, size: str, value: float) -> Level:

@@ -14,7 +14,7 @@ import pytest
 
 from dcra.bench.compare import grouped
 
-from .quoted import MEASURES, RESULTS, chosen, retrieval, rows_of
+from .quoted import MEASURES, RESULTS, chosen, error_rate, retrieval, rows_of
 
 ROOT = Path(__file__).parents[1]
 QUOTES = tomllib.loads((RESULTS / "quotes.toml").read_text())["quote"]
@@ -99,6 +99,21 @@ def test_the_tables_of_bit_errors(system, first):
             rate = sum(row["wrong"] for row in rows) / sum(row["bits"] for row in rows)
             digits = len(cell.partition(".")[2])
             assert float(cell) == pytest.approx(rate, abs=0.51 * 10**-digits), (system, line[0], method)
+
+
+def test_the_table_of_many_channels():
+    _, _, *body = lines("docs/mimo.md", "| SNR dB | detect | standard error |")
+    assert len(body) == 5
+    for line in body:
+        rates = {
+            m: error_rate(rows_of("mimo"), "qam-16", int(line[0]), m) for m in ("detect", "k-best", "mmse")
+        }
+        rows = chosen(rows_of("mimo"), size="qam-16", snr=int(line[0]), method="detect")
+        assert len(rows) >= 20
+        rest = [float(np.mean([row[name] for row in rows])) for name in ("proven", "cpu")]
+        expected = [*rates["detect"], rates["k-best"][0], rates["mmse"][0], *rest]
+        for cell, number in zip(line[1:], expected, strict=True):
+            assert float(cell) == pytest.approx(number, abs=0.51 * 10 ** -len(cell.partition(".")[2]))
 
 
 def test_the_readme_prints_what_the_call_prints():

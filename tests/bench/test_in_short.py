@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dcra.bench.in_short import NOTHING, best_objectives, best_retrieval, fewest_errors
+from dcra.bench.registry import find_benchmark
 from dcra.bench.report import make_report
 from dcra.bench.sections import Figure, Text
 
@@ -35,7 +36,17 @@ def test_objectives():
         "In 4 cases of 4 instances, b has the lowest objective, alone or with others, in 75% of its own. "
         "a is no worse than each of the others in 50% of the cases or more (the least against b, 4 cases)."
     )
-    assert best_objectives(rows[:4], ["a"]).startswith("4 rows, none of two methods")
+    listed = [one | {"listed": [2.0 if i else 0.5]} for i, one in enumerate(rows[:4])]
+    assert best_objectives(listed, ["a"]) == (
+        "4 rows, none of two methods on the same instance. The best listed value is reached, or passed, on 3 "
+        "of 4 instances that have one."
+    )
+    assert best_objectives(rows[:4], ["a"]).endswith("There is nothing to compare them with.")
+
+
+def test_what_was_solved_in_part_is_not_compared_with_the_whole():
+    rows = [row("auto", 0, 1.0) | {"solved": 10}, row("flip", 0, 0.1) | {"solved": 1}]
+    assert find_benchmark("xstep").message(rows).startswith("2 rows, none of two methods")
 
 
 def test_errors():

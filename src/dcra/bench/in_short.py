@@ -16,9 +16,10 @@ NOTHING = "There are no finished rows yet."
 
 def best_objectives(rows: Sequence[Row], methods: Sequence[str]) -> str:
     """Who has the lowest objective how often, and how the first method fares against the others."""
-    cases = [group for group in grouped(rows, "instance", "seed", "budget").values() if len(group) > 1]
+    found = grouped(rows, "instance", "seed", "budget").values()
+    cases = [group for group in found if len({row["method"] for row in group}) > 1]
     if not cases:
-        return f"{len(rows)} rows, none of two methods on the same instance. There is nothing to compare yet."
+        return f"{len(rows)} rows, none of two methods on the same instance. {_listed(rows)}"
     leads: Counter[str] = Counter()
     for group in cases:
         least = min(row["fun"] for row in group)
@@ -33,6 +34,17 @@ def best_objectives(rows: Sequence[Row], methods: Sequence[str]) -> str:
         f"objective, alone or with others, in {shares[best]:.0%} of its own."
     )
     return f"{first} {_against(ours, cases)}"
+
+
+def _listed(rows: Sequence[Row]) -> str:
+    """On how many instances the best of the rows is as good as the value that is listed for it."""
+    groups = grouped([row for row in rows if row.get("listed")], "instance").values()
+    if not groups:
+        return "There is nothing to compare them with."
+    reached = sum(sign(min(row["fun"] for row in group), min(group[0]["listed"])) <= 0 for group in groups)
+    return (
+        f"The best listed value is reached, or passed, on {reached} of {len(groups)} instances that have one."
+    )
 
 
 def _against(ours: str, cases: Sequence[list[Row]]) -> str:
