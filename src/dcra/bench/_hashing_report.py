@@ -154,7 +154,7 @@ def _table(cells: _Cells, size: str, methods: Sequence[str]) -> ReportTable:
         "'ties averaged': mAP hash, in the mean over orders of equal distances. Objective: min over W, w of "
         "|Y - X W' - 1 w'|_1 + |W|^2/2 for the learned codes X. Seconds of the fit on one thread."
     )
-    return ReportTable(size, columns, rows, caption)
+    return ReportTable(size, columns, rows, caption, frozen=2, group="Numbers by data set", tab=size)
 
 
 def _by_bits(
@@ -167,7 +167,13 @@ def _by_bits(
             for m in methods
         ]
         panels.append(Panel(size, "bits", title.split(",")[0], series, log_y=log, x_ticks=cells.bits))
-    return Figure(title, panels, f"{title}. {cells.protocol}")
+    what, _, coding = title.partition(", ")
+    return Figure(title, panels, f"{title}. {cells.protocol}", group=_place(coding), tab=what)
+
+
+def _place(coding: str) -> str:
+    """The tabs that a figure is among."""
+    return f"Figures: {coding}" if coding else ""
 
 
 def _curves(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding: str, bits: int) -> Figure:
@@ -179,7 +185,10 @@ def _curves(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding:
         ]
         panels.append(Panel(size, "recall", "precision", series))
     title = f"Precision and recall, {bits} bits, {CODING[coding]}"
-    return Figure(title, panels, f"{title}: the best precision at this recall or beyond. {cells.protocol}")
+    caption = f"{title}: the best precision at this recall or beyond. {cells.protocol}"
+    return Figure(
+        title, panels, caption, group=_place(CODING[coding]), tab=f"Precision and recall, {bits} bits"
+    )
 
 
 def _depths(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding: str) -> Figure:
@@ -194,4 +203,5 @@ def _depths(cells: _Cells, sizes: Sequence[str], methods: Sequence[str], coding:
                 series.append(Series(m, depths, precision, strong=m == OURS))
         panels.append(Panel(size, "retrieved samples", "precision", series, log_x=True))
     title = f"Precision among the first retrieved, {bits} bits, {CODING[coding]}"
-    return Figure(title, panels, f"{title}. {cells.protocol}")
+    caption = f"{title}. {cells.protocol}"
+    return Figure(title, panels, caption, group=_place(CODING[coding]), tab="Precision of the first")

@@ -84,8 +84,9 @@ def message(studies: dict[str, list[Row]]) -> Text:
         "One start of engine dcra with our constants": [
             name for name in studies if STUDIES[name].engine == "dcra"
         ],
-        "One start of engine sweep": [name for name in studies if STUDIES[name].engine == "sweep"],
     }
+    if not any(groups.values()):
+        groups = {"One start of engine sweep": list(studies)}
     words = [
         f"{who} is as good as at its best value, to two standard errors, for "
         + "; ".join(_good(name, studies[name]) for name in names)

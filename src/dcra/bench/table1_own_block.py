@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dcra.bench.against import apart, fights
 from dcra.bench.base import Row
@@ -25,7 +25,14 @@ def own_block(runs: dict[str, list[Row]]) -> list[Section]:
     if not found:
         return []
     words = [_said(title, duels) for title, duels in found.items()]
-    tables = [_table(title, runs[title]) for title in found]
+    tables = [
+        table
+        for title in found
+        for table in (
+            _table("win rate", title, runs[title], WIN_RATES, lambda one: 100 * one.wins),
+            _table("relative difference", title, runs[title], DIFFERENCES, apart),
+        )
+    ]
     return [Text("The paper's own block", words), *tables]
 
 
@@ -40,29 +47,35 @@ def _said(title: str, duels: dict[str, Duel]) -> str:
     return f"{title[0].upper()}{title[1:]} {METHOD} wins {', '.join(parts)}."
 
 
-def _table(title: str, rows: Sequence[Row]) -> ReportTable:
+def _table(
+    what: str,
+    title: str,
+    rows: Sequence[Row],
+    printed: Mapping[tuple[int, int], Sequence[int]],
+    measured: Callable[[Duel], float | None],
+) -> ReportTable:
+    """Printed beside measured, for each rival."""
     lines: list[list[Cell]] = []
     for size, group in grouped(rows, "size").items():
-        duels, line = fights(METHOD, group), []
+        duels = fights(METHOD, group)
+        line: list[Cell] = []
         for k, rival in enumerate(RIVALS):
             one = duels.get(rival)
-            line += [WIN_RATES[size_of(size)][k], None if one is None else 100 * one.wins]
-            line += [DIFFERENCES[size_of(size)][k], None if one is None else apart(one)]
+            line += [printed[size_of(size)][k], None if one is None else measured(one)]
         pairs = max((one.pairs for one in duels.values()), default=0)
         lines.append([*size_of(size), pairs, *line])
-    heads = ("win rate printed, %", "measured, %", "difference printed, %", "measured, % ")
-    columns = [f"{COLUMN[rival]}: {head}" for rival in RIVALS for head in heads]
+    columns = [f"{COLUMN[rival]}, {kind}" for rival in RIVALS for kind in ("printed", "measured")]
     caption = (
         f"{METHOD} against the paper's rivals, each solved in earnest. The printed Gurobi and MPEC-EPM "
         f"columns are of other things: see the printed objectives. {DEFINITIONS}"
     )
     return ReportTable(
-        f"DCRA's win rates and differences {title}",
+        f"DCRA's {what} {title}, %",
         ["n", "d", "instances", *columns],
         lines,
         caption,
         digits=3,
         frozen=2,
-        group="DCRA against its rivals: printed and measured",
-        tab=title[0].upper() + title[1:],
+        group="DCRA against its rivals: printed and measured, %",
+        tab=f"{what[0].upper()}{what[1:]} {title}",
     )
