@@ -6,6 +6,7 @@ from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING
 
 from dcra import costs
+from dcra.auto import remaining
 from dcra.auto.descents import Portfolio
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
@@ -177,8 +178,16 @@ class ProofBeside(Plan):
             return
         assert isinstance(outcome.state, ProofState)
         self.at_work = False
+        self._leave_out(search, outcome.state)
         if isfinite(outcome.state.least):
             search.prove(rounded_up(search.compiled.problem, outcome.state.least))
+
+    def _leave_out(self, search: Search, state: ProofState) -> None:
+        """Search what the root has left free from now on: any better point has the same values elsewhere."""
+        if state.form is None or state.tree.done or search.spins is None:
+            return
+        if isinstance(self.general, Portfolio) and remaining.worthwhile(state.tree.fixed):
+            self.general = remaining.Remaining(self.general, state.tree.fixed, search.spins)
 
     def complete(self, search: Search) -> bool:
         return self.general.complete(search)
