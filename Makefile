@@ -20,7 +20,7 @@ NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 comma := ,
 CLUSTER ?= --size 500 500 --starts 16
 
-.PHONY: cluster-demo demo test coverage lint format docs packages sanitize campaign clean
+.PHONY: cluster-demo demo test coverage lint format docs packages sanitize campaign exact-page clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dcra demo
@@ -86,6 +86,11 @@ campaign: $(VENV)/.dev
 	$(BIN)/python -m tests.campaign.fields --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.files --seconds $$(($(SECONDS) * 3 / 10)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.limits --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
+
+# Time to the proof, all families and solvers, and its page; hours on a quiet machine, and it goes on where it stopped
+exact-page: $(VENV)/.installed
+	OMP_NUM_THREADS=1 $(BIN)/dcra bench exact --preset full --out bench-exact
+	$(BIN)/dcra report bench-exact
 
 clean:
 	rm -rf $(VENV) $(VENV)-docs $(VENV)-wheel $(VENV)-sdist $(VENV)-sanitize docs/_build docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache
