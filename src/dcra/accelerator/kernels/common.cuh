@@ -79,6 +79,32 @@ __device__ __forceinline__ float2 unpack(u32 v) {
   return f;
 }
 
+// Pairs of halves.
+__device__ __forceinline__ u32 largest(u32 a, u32 b) {
+  u32 v;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(v) : "r"(a), "r"(b));
+  return v;
+}
+
+__device__ __forceinline__ u32 smallest(u32 a, u32 b) {
+  u32 v;
+  asm("min.f16x2 %0, %1, %2;" : "=r"(v) : "r"(a), "r"(b));
+  return v;
+}
+
+__device__ __forceinline__ u32 minus(u32 a, u32 b) {
+  u32 v;
+  asm("sub.f16x2 %0, %1, %2;" : "=r"(v) : "r"(a), "r"(b));
+  return v;
+}
+
+// a b + c, cut to [0, 1]
+__device__ __forceinline__ u32 saturated(u32 a, u32 b, u32 c) {
+  u32 v;
+  asm("fma.rn.sat.f16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(c));
+  return v;
+}
+
 __device__ __forceinline__ u32 hashed(u32 x) {
   x ^= x >> 16;
   x *= 0x7feb352du;

@@ -37,20 +37,13 @@ typedef unsigned short Partial;
 
 #if TABLE
 __device__ __forceinline__ u32 slopes(float low, float high, const uint4& row) {  // row: e, lo, hi, -e as pairs
-  u32 z = pack(low, high), inside;
-  asm("max.f16x2 %0, %1, %2;" : "=r"(inside) : "r"(z), "r"(row.w));
-  asm("min.f16x2 %0, %0, %1;" : "+r"(inside) : "r"(row.x));
-  asm("sub.f16x2 %0, %0, %1;" : "+r"(z) : "r"(inside));
-  asm("max.f16x2 %0, %0, %1;" : "+r"(z) : "r"(row.y));
-  asm("min.f16x2 %0, %0, %1;" : "+r"(z) : "r"(row.z));
-  return z;
+  const u32 z = pack(low, high), inside = smallest(largest(z, row.w), row.x);
+  return smallest(largest(minus(z, inside), row.y), row.z);
 }
 #define GAIN 1.f
 #else
 __device__ __forceinline__ u32 slopes(float low, float high, u32 half_slope, u32 half) {
-  u32 z = pack(low, high);
-  asm("fma.rn.sat.f16x2 %0, %0, %1, %2;" : "+r"(z) : "r"(half_slope), "r"(half));
-  return z;
+  return saturated(pack(low, high), half_slope, half);
 }
 #define GAIN 2.f
 #endif
