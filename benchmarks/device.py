@@ -31,6 +31,7 @@ TABLE = {
     (2000, 2000): (1.0, 5.0),
     (3000, 2000): (1.0, 5.0, 20.0),
 }
+DEFAULT_SIZES = ",".join(f"{n}x{r}" for n, r in TABLE)
 FIRST_SEED = 40_000
 """Of the instances: not those that anything was tuned on."""
 
@@ -110,17 +111,38 @@ def cut_files(folder: str, budgets: list[float], places: list[str]) -> None:
             )
 
 
+def batches(counts: list[int], n: int, r: int, budgets: list[float], places: list[str]) -> None:
+    """Mean objective of many right-hand sides of one A, and the seconds they took."""
+    rng = np.random.default_rng(FIRST_SEED)
+    A, B = rng.standard_normal((r, n), np.float32), rng.standard_normal((r, max(counts)), np.float32)
+    for place in places:
+        dcra.minimize_batch(A, B[:, :64], starts=1, seed=0, device=place)  # kernels are compiled
+        for count in counts:
+            for seconds in (None, *budgets):
+                found = dcra.minimize_batch(A, B[:, :count], time_limit=seconds, seed=0, device=place)
+                asked = "no limit" if seconds is None else f"{seconds:g} s"
+                start = f"batch {count} of {n}x{r} {place:5} {asked:8}"
+                print(f"{start}  mean {found.fun.mean():.4f}  took {found.seconds:.3f} s", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default=",".join(f"{n}x{r}" for n, r in TABLE))
+    parser.add_argument("--sizes", default=DEFAULT_SIZES)
     parser.add_argument("--seconds", help="of every size; those of the table by default")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--places", default=",".join(places()))
     parser.add_argument("--cliques", type=int, help="instead, Max-Cut of complete graphs of so many nodes")
     parser.add_argument("--graphs", help="instead, Max-Cut of the files of a folder with best_known.json")
+    parser.add_argument("--batch", help="instead, so many right-hand sides, of the first of the sizes")
     options = parser.parse_args()
     placement.REPLICA_ENTRIES = 0  # CUDA means CUDA, however small A is
     where = options.places.split(",")
+    if options.batch:
+        size = options.sizes.split(",")[0] if options.sizes != DEFAULT_SIZES else "64x32"
+        n, r = map(int, size.split("x"))
+        budgets = [float(seconds) for seconds in (options.seconds or "2").split(",")]
+        batches([int(count) for count in options.batch.split(",")], n, r, budgets, where)
+        return
     if options.cliques or options.graphs:
         budgets = [float(seconds) for seconds in (options.seconds or "1").split(",")]
         if options.cliques:

@@ -226,6 +226,7 @@ def minimize_batch(
     x0: Array | BatchResult | None = None,
     callback: Callable[[BatchProgress], Any] | None = None,
     progress: bool = False,
+    device: str | None = None,
 ) -> BatchResult:
     """Minimise f(Ax - b) + c'x for every column b of B.
 
@@ -261,9 +262,11 @@ def minimize_batch(
         StopIteration, ends the batch.
     progress : bool
         Show a progress bar on a terminal.
+    device : {"cpu", "cuda", "cuda:1", ...}, optional
+        Where "auto" anneals, as in `solve`: docs/accelerators.md. Not with `executor` or `chunk`.
 
-    With `linear` for each column, or any of the last four, columns are solved one after another; they do not
-    go with `executor` or `chunk`.
+    With `linear` for each column, `constraints`, `x0`, `callback` or `progress`, columns are solved one after
+    another; these do not go with `executor` or `chunk`.
 
     Returns
     -------
@@ -284,6 +287,6 @@ def minimize_batch(
     begun = time.perf_counter()
     from dcra.solving.batches import Asked, run_batch
 
-    options = Asked(method, time_limit, starts, seed, n_jobs, executor, chunk)
+    options = Asked(method, time_limit, starts, seed, n_jobs, executor, chunk, device)
     about = {"loss": loss, "weights": weights, "domain": domain, "linear": linear, "constraints": constraints}
     return run_batch(A, B, about, options, x0, (callback, progress), begun)

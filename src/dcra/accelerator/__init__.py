@@ -8,6 +8,7 @@
     annealer.py  annealing and descent on the true loss
     replicas.py  both on one problem, and the memory they share
     engine.py    rounds of them as an engine
+    columns.py   annealing of many right-hand sides of one A
     kernels/     the CUDA C++ sources
 
 Nothing here imports CuPy before a problem is on its way to a device.

@@ -23,17 +23,19 @@ class Annealer:
         self.to_bits, self.from_bits = (loader.load(k, number) for k in (TO_BITS, FROM_BITS))
         self.table = _table(form, shape)
 
-    def load(self, S: Any) -> None:
-        """Take over signs (k, 4 quads), k a multiple of what a block holds."""
+    def load(self, S: Any, targets: Any = None) -> None:
+        """Take over signs (k, 4 quads), k a multiple of what a block holds; targets (k, rows) are b."""
         cupy, form = library(), self.form
         self.count = len(S)
         relaxed = S.astype(np.float32)
-        self.Z = form.residual(relaxed)
+        self.Z = form.residual(relaxed, targets)
         self.line = relaxed @ form.linear
         self.E = cupy.empty(self.count, np.float32)
         groups = self.count // self.shape.K
         self.bits = cupy.empty((groups, form.quads), np.uint32)
         self.to_bits((1024,), (256,), (S, self.bits, *self._sizes()))
+        if self.shape.BEST:
+            self.best_bits, self.best_E = self.bits.copy(), cupy.full(self.count, np.inf, np.float32)
 
     def anneal(self, temperatures: Host, first: int, seed: int) -> None:
         """A pass for each temperature, in the form's units; passes count from `first`."""
@@ -42,12 +44,22 @@ class Annealer:
         steps = cupy.asarray(temperatures.astype(np.float32))
         counts = map(np.int32, (self.form.quads, first, len(temperatures)))
         grid, threads = (self.count // self.shape.replicas,), (32 * ANNEAL_WARPS,)
-        arguments = (*arrays, steps, *counts, np.uint32(seed & 0xFFFFFFFF))
+        arguments: tuple[Any, ...] = (*arrays, steps, *counts, np.uint32(seed & 0xFFFFFFFF))
+        if self.shape.BEST:
+            arguments += (self.best_bits, self.best_E)
         self.kernel(grid, threads, arguments, shared_mem=self.shape.shared_bytes)
 
     def signs(self) -> Any:
+        """Where the replicas stand, (k, 4 quads)."""
+        return self._signs(self.bits)
+
+    def best_signs(self) -> Any:
+        """The best points after any pass, where the kernel remembers them; `best_E` are their objectives."""
+        return self._signs(self.best_bits)
+
+    def _signs(self, bits: Any) -> Any:
         S = library().empty((self.count, 4 * self.form.quads), np.int8)
-        self.from_bits((1024,), (256,), (self.bits, S, *self._sizes()))
+        self.from_bits((1024,), (256,), (bits, S, *self._sizes()))
         return S
 
     def _sizes(self) -> tuple[Any, ...]:

@@ -55,9 +55,16 @@ class Form:
         self.b = cupy.zeros(shape.rows, np.float32)
         self.b[: self.n_rows] = _single(b)
 
-    def residual(self, X: Any) -> Any:
-        """A x - b in float32 for points (k, n) or wider, padded rows included."""
-        return X[:, : self.n] @ self.columns[: self.n] - self.b
+    def residual(self, X: Any, targets: Any = None) -> Any:
+        """A x - b in float32 for points (k, n) or wider, padding included; targets (k, rows) are b."""
+        return X[:, : self.n] @ self.columns[: self.n] - (self.b if targets is None else targets)
+
+    def targets(self, B: Any) -> Any:
+        """Right-hand sides (k, n_rows) of the problem's rows on the device as float32 (k, rows) of these."""
+        factor = (self.rows.hi - self.rows.lo) / (2 * self.scale) if self.plain else np.ones(self.n_rows)
+        T = library().zeros((len(B), len(self.b)), np.float32)
+        T[:, : self.n_rows] = B * library().asarray(factor)
+        return T
 
     def problem_residual(self, z: Host) -> Host:
         """The residual of the problem's own rows, from one of these."""
@@ -66,6 +73,10 @@ class Form:
             return z
         half = (self.rows.hi - self.rows.lo) / 2
         return np.where(half > 0, z * self.scale / np.where(half > 0, half, 1.0), 0.0)
+
+    def in_order(self, S: Any) -> Any:
+        """Signs (k, n) on the device, in the problem's order."""
+        return S[:, library().asarray(np.argsort(self.names))]
 
     def spins(self, S: Any) -> Host:
         """Spins (k, n) on the host, in the problem's order, from signs here."""

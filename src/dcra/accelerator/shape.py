@@ -43,11 +43,12 @@ class SweepShape(NamedTuple):
 
 
 class AnnealShape(NamedTuple):
-    """Macros of kernels/anneal.cu: replicas of a warp, rows of a lane."""
+    """Macros of kernels/anneal.cu: replicas of a warp, rows of a lane, whether it remembers the best."""
 
     K: int
     LANE_ROWS: int
     TABLE: int
+    BEST: int = 0
 
     @property
     def rows(self) -> int:

@@ -35,6 +35,8 @@ SWEEPS, ARRAY_STARTS = 60, 4
 LEAST_SECONDS = 1e-3
 """Of a solve, however many of them share the time."""
 
+NOT_FINITE = "`B` must be finite; it holds NaN or infinite entries"
+
 JUDGED_ENTRIES = 1 << 22
 """Residuals in memory at once while answers are judged."""
 
@@ -77,8 +79,8 @@ def solve_arrays(many: Many, answers: Host, seed: int, starts: int, stop: Stop) 
                 answers[lo : lo + CHUNK][better], best = S[better], np.minimum(values, best)
 
 
-def right_hand_sides(problem: Problem, B: Any) -> Host:
-    """B (r, k) as rows (k, r) in float64, or an error."""
+def checked(problem: Problem, B: Any) -> Host:
+    """B as numbers of the host, or an error about their type or shape."""
     r = problem.n_rows
     refuse_masked("B", B)
     host = to_numpy(B) if is_array(B) else np.asarray(B)
@@ -91,10 +93,16 @@ def right_hand_sides(problem: Problem, B: Any) -> Host:
         )
     if host.shape[1] == 0:
         raise ValueError("`B` must have at least one column")
+    return host
+
+
+def right_hand_sides(problem: Problem, B: Any) -> Host:
+    """B (r, k) as rows (k, r) in float64, or an error."""
+    host = checked(problem, B)
     if not np.all(np.isfinite(host)):
-        raise ValueError("`B` must be finite; it holds NaN or infinite entries")
+        raise ValueError(NOT_FINITE)
     rows = np.ascontiguousarray(host.T, np.float64)
-    refuse_huge("B", rows, most_squared(r, problem.n))
+    refuse_huge("B", rows, most_squared(problem.n_rows, problem.n))
     return rows
 
 

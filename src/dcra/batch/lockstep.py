@@ -150,7 +150,7 @@ class Lockstep:
         self.tables = compiled.tables(np.float32, padded=False)
         self.entries = compiled.work_per_pass
         self.rank = min(compiled.n, compiled.n_rows)
-        self.temperature = _temperature(many)
+        self.temperature = temperature_of(many)
         self.B = np.zeros((len(many.B), self.tables.b.size), np.float32)
         self.B[:, : self.tables.n_rows] = many.B / self.tables.scales[0]
         self.X = first_answers(many, stop).astype(np.float32)
@@ -308,7 +308,7 @@ def evaluate(many: Many, X: Host, F: Host, stop: Stop) -> None:
         stop.closing = (time.perf_counter() - begin) * len(F) / min(some.stop, len(F))
 
 
-def _temperature(many: Many) -> float:
+def temperature_of(many: Many) -> float:
     """The unit of temperature: what a flip changes near good answers to some right-hand sides, as a guess."""
     rng = np.random.default_rng(0)
     rows = rng.choice(len(many.B), min(16, len(many.B)), replace=False)

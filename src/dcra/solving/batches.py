@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, is_dask
+from dcra.accelerator.device import check_device, number_of
 from dcra.auto.placement import home_of, place
 from dcra.batch import arrays
 from dcra.batch.columns import BatchProgress, per_column, solve_columns
@@ -38,6 +39,7 @@ class Asked(NamedTuple):
     n_jobs: int | None
     executor: Any
     chunk: int | None
+    device: str | None = None
 
 
 class Started(NamedTuple):
@@ -70,6 +72,7 @@ def run_batch(
     several = linear is not None and np.ndim(linear) == 2
     apart = several or x0 is not None or watching[0] is not None or watching[1]
     if asked.executor is not None or asked.chunk is not None or is_dask(B):
+        _refuse_device(asked.device)
         if apart or not (isinstance(constraints, tuple | list) and not constraints):
             raise ValueError(
                 "`executor`, `chunk` and a Dask array B go with one `linear` for all columns, and without "
@@ -82,11 +85,41 @@ def run_batch(
     shared = None if several else linear
     problem = Problem([term], linear=shared, domain=about["domain"], constraints=constraints)
     started = started._replace(like=home_of(problem))
-    problem = place(problem) if started.method == "auto" else problem
+    problem = place(problem, asked.device) if started.method == "auto" else problem
+    apart = apart or problem.constraints is not None or problem.soft is not None
+    if (far := _far_away(problem, B, asked, started, apart)) is not None:
+        return far
     rows = arrays.right_hand_sides(problem, B)
-    if apart or problem.constraints is not None or problem.soft is not None:
+    if apart:
         return _one_by_one(problem, rows, (linear, x0), started, watching)
     return _together(problem, rows, asked, started)
+
+
+def _refuse_device(device: str | None) -> None:
+    if check_device(device) not in (None, "cpu"):
+        raise ValueError(
+            f"`device` {device!r} does not go with `executor`, `chunk` or a Dask array B, whose chunks are "
+            "solved by CPUs; leave one of them out"
+        )
+
+
+def _far_away(problem: Problem, B: Any, asked: Asked, started: Started, apart: bool) -> BatchResult | None:
+    """On the device that was asked for; None where the CPU is to solve it."""
+    where = check_device(asked.device)
+    if where is None or where == "cpu":
+        return None
+    if started.method != "auto":
+        raise ValueError(f"`device` {where!r} is for method 'auto' alone; got method {started.method!r}")
+    if apart:
+        raise ValueError(
+            f"`device` {where!r} goes with one `linear` for all columns, and without `constraints`, `x0`, "
+            "`callback` and `progress`; leave these or `device` out"
+        )
+    from dcra.batch import far
+
+    starts = check_count("starts", asked.starts)
+    found = far.solve(problem, B, started.seed, starts, started.stop, number_of(where))
+    return None if found is None else started.result(found.X.T, found.fun)
 
 
 def _in_chunks(A: Any, B: Any, about: dict[str, Any], asked: Asked, begun: float) -> BatchResult:

@@ -6,6 +6,7 @@
 // accepts is made, and the others of the four wait for the next pass: acceptance is rare.
 //
 // TABLE 0: sum |z|. TABLE 1: any table loss, by (1/k, e, lo, hi) of each row.
+// BEST 1: after every pass, what is better than all before is remembered: small problems pass by their best points.
 
 #define COLUMNS 4
 #define TRIED (K * COLUMNS)
@@ -55,7 +56,12 @@ __device__ __forceinline__ float scattered_sum(float (&g)[TRIED], int lane) {
 // launches do what one long one does; table: row i of quad q of lane l at (i, q, l).
 extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
     anneal(const float* __restrict__ columns, float* Z, u32* bits_of, float* E_of, float* line_of, const float* __restrict__ linear,
-           const float4* __restrict__ table, const float* __restrict__ temperatures, int quads, int first, int passes, u32 seed) {
+           const float4* __restrict__ table, const float* __restrict__ temperatures, int quads, int first, int passes, u32 seed
+#if BEST
+           ,
+           u32* best_bits_of, float* best_E_of
+#endif
+    ) {
   extern __shared__ __align__(128) u8 memory[];
   const float* const ring = (const float*)memory;
   float4* const rows = (float4*)(memory + STAGES * STAGE_BYTES);
@@ -109,6 +115,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
     }
     E = scattered_sum(g, lane) + line;
   }
+#if BEST
+  u32* const best_bits = best_bits_of + (size_t)group * quads;
+  float best = best_E_of[group * K + replica];
+#endif
   const u32 own_seed = hashed(seed ^ hashed((u32)(group * TRIED + number) + 1u));
   u32 random = hashed(own_seed + (u32)first), parity = 0, ahead = __ldcg(bits);
   int stage = 0, quad = 0, pass = 0;
@@ -200,6 +210,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
         fetch(read % STAGES, (quad + STAGES - LAG) % quads);
       }
     }
+#if BEST
+    if (coming == 0) {
+      const u32 better = __ballot_sync(~0u, E < best);
+      if (better) {
+        u32 mask = 0;  // of the bits of replicas that are
+#pragma unroll
+        for (int k = 0; k < K; k++) mask |= ((better >> (k * COLUMNS * SHARE)) & 1u) * (0x01010101u << k);
+        for (int q = lane; q < quads; q += 32) best_bits[q] = (best_bits[q] & ~mask) | (__ldcg(bits + q) & mask);
+        best = fminf(best, E);
+      }
+    }
+#endif
     if (++stage == STAGES) stage = 0, parity ^= 1;
     quad = coming;
     if (quad == 0 && ++pass < passes) temperature = __ldg(temperatures + pass), random = hashed(own_seed + (u32)(first + pass));
@@ -210,4 +232,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
     for (int q = 0; q < QUADS; q++)
       residuals[k * (ROWS / 4) + q * 32] = make_float4(z[k][4 * q], z[k][4 * q + 1], z[k][4 * q + 2], z[k][4 * q + 3]);
   if (lane % (SHARE * COLUMNS) == 0) E_of[group * K + replica] = E, line_of[group * K + replica] = line;
+#if BEST
+  if (lane % (SHARE * COLUMNS) == 0) best_E_of[group * K + replica] = best;
+#endif
 }

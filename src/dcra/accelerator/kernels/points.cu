@@ -47,3 +47,16 @@ extern "C" __global__ void from_bits(const u32* __restrict__ bits, signed char* 
       for (int c = 0; c < 4; c++) S[((group * K + k) * quads + quad) * 4 + c] = (word >> (8 * c + k)) & 1u ? 1 : -1;
   }
 }
+
+// Random signs of starts: functions of (seed, place, start, column) alone, where start i belongs to the right-hand side
+// at places[i / starts]; padding is 1.
+extern "C" __global__ void random_signs(const int* __restrict__ places, signed char* S, int n, int quads, int count, int starts,
+                                        u32 seed, u32 salt) {
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < (size_t)count * quads;
+       i += (size_t)gridDim.x * blockDim.x) {
+    const int start = (int)(i / quads), quad = (int)(i % quads);
+    const u32 which = hashed(hashed(seed + 0x9e3779b9u) ^ (u32)places[start / starts]) + (u32)(start % starts);
+    const u32 bits = hashed(hashed(which) ^ hashed((u32)quad + salt));
+    for (int c = 0; c < 4; c++) S[4 * i + c] = 4 * quad + c >= n || (bits >> c) & 1u ? 1 : -1;
+  }
+}
