@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import dcra
 from dcra.accelerator.couplings import FLOATS, HALVES, SPARSE
+from dcra.accelerator.crossing import Crossing
 from dcra.accelerator.spins import Spins, fits
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
@@ -115,3 +116,80 @@ def test_couplings_of_torch_come_in_and_x_goes_back(there, rng):
     assert result.x.is_cuda
     host = dcra.solve(dcra.Problem(quadratic=Q), starts=64, seed=0, device="cuda")
     np.testing.assert_array_equal(result.x.cpu().numpy(), host.x)
+
+
+def torus(side, seed):
+    """Max-Cut of a torus with weights 1 and -1, as couplings."""
+    rng, n = np.random.default_rng(seed), side * side
+    here = np.arange(n)
+    right, below = here // side * side + (here + 1) % side, (here + side) % n
+    rows, columns = np.concatenate([here, here]), np.concatenate([right, below])
+    W = sp.coo_array((rng.choice([-1.0, 1.0], 2 * n), (rows, columns)), (n, n))
+    return dcra.Problem(quadratic=((W + W.T) / 4).tocsc())
+
+
+def test_children_are_no_worse_than_their_parents(emulated):
+    compiled = compile_problem(torus(30, 0))
+    r = Spins(compiled, 0, 16)
+    assert r.crossing.able
+    r.begin(Starts(1, 0, 16))
+    r.anneal(np.linspace(0.7, 0.0, 12), 0, 7)
+    r.keep()
+    before = r.pool_values.copy()
+    for _ in r.cross(200, 3):
+        pass
+    assert r.crossing.gained
+    assert r.pool_values[0] < before[0]
+    assert np.all(np.sort(r.pool_values)[: len(before)] <= np.sort(before))
+    judged = compiled.judged(r.best(16))
+    np.testing.assert_allclose(judged - judged[0], r.pool_values[:16] - r.pool_values[0], atol=1e-4)
+    again = Spins(compiled, 0, 16)
+    again.begin(Starts(1, 0, 16))
+    again.anneal(np.linspace(0.7, 0.0, 12), 0, 7)
+    again.keep()
+    for _ in again.cross(200, 3):
+        pass
+    np.testing.assert_array_equal(again.best(16), r.best(16))
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_crossing_follows_rounds_of_sparse_couplings(emulated, linear, monkeypatch):
+    from dcra.auto import spins
+
+    monkeypatch.setattr(spins, "PASSES_PER_START", 12)
+    monkeypatch.setattr(spins, "LEAST_PASSES", 1)
+    problem = torus(30, 1)
+    if linear:
+        problem = problem.replace(linear=np.random.default_rng(0).standard_normal(900))
+    crossed = dcra.solve(problem, starts=16, seed=0, device="cuda")
+    assert emulated.state.launches > 0
+    assert crossed.fun == pytest.approx(float(problem.objective(crossed.x)), rel=1e-12)
+    monkeypatch.setattr(spins, "CROSSINGS", 0)
+    plain = dcra.solve(problem, starts=16, seed=0, device="cuda")
+    assert crossed.fun < plain.fun
+    best = dcra.solve(problem, starts=16, seed=0).fun
+    assert crossed.fun - best < 0.6 * (plain.fun - best)
+
+
+def test_crossing_in_vain_gets_little_time():
+    from types import SimpleNamespace
+
+    from dcra.auto.spins import SpinRounds
+
+    crossing = SimpleNamespace(able=True, gained=True, seconds=1e-3)
+    machine = SimpleNamespace(crossing=crossing, shape=SimpleNamespace(sparse=True), pass_seconds=1e-2)
+    plan, search = SpinRounds(machine), SimpleNamespace(limits=SimpleNamespace(time_limit=9.0))
+    assert plan._crossings(search, 100) == 250
+    crossing.gained = False
+    assert plan._crossings(search, 100) == 20
+    crossing.able = False
+    assert plan._crossings(search, 100) == 0
+
+
+def test_children_of_one_point_are_no_gain():
+    crossing = Crossing(compile_problem(torus(6, 0)))
+    s = np.where(np.random.default_rng(0).random((1, 36)) < 0.5, -1.0, 1.0)
+    for _ in crossing.cross(np.concatenate([s, s, -s]), 24, 0):
+        pass
+    assert not crossing.gained
+    np.testing.assert_array_equal(crossing.children[0], s[0])

@@ -8,6 +8,9 @@
     annealer.py  annealing and descent on the true loss
     replicas.py  both on one problem, and the memory they share
     engine.py    rounds of them as an engine
+    couplings.py a quadratic objective on the device
+    spins.py     annealing of its replicas, and spin_engine.py, rounds of that
+    crossing.py  points of sparse ones that take from each other what is better
     columns.py   annealing of many right-hand sides of one A
     kernels/     the CUDA C++ sources
 

@@ -22,11 +22,15 @@ COPIED = 64
 
 @dataclass(frozen=True, eq=False)
 class Cooling(Engine):
-    """All replicas from random spins, or `gentle`, from the best, through falling temperatures."""
+    """All replicas from random spins, or `gentle`, from the best, through falling temperatures.
+
+    On sparse couplings so many `crossings` follow.
+    """
 
     spins: Spins
     passes: int
     gentle: bool = False
+    crossings: int = 0
     name: ClassVar[str] = "replica-annealing"
 
     def start(self, compiled: Compiled, starts: Starts) -> State:
@@ -51,3 +55,5 @@ class Cooling(Engine):
             yield
         r.pass_seconds = spent / len(temperatures)
         r.keep()
+        if self.crossings and r.crossing is not None and r.crossing.able:
+            yield from r.cross(self.crossings, seed_of(starts, 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.accelerator import device, loader
 from dcra.accelerator.couplings import ADD_PRODUCTS, FLOATS, HALVES, SPARSE, Couplings, is_sparse
+from dcra.accelerator.crossing import Crossing
 from dcra.accelerator.device import library
 from dcra.accelerator.loader import Macros
 from dcra.accelerator.replicas import LAUNCH_SECONDS, POOLED, best_of, timed
@@ -72,6 +74,8 @@ class Spins:
         self.launch_seconds = self.pass_seconds = compiled.n * self.count / PASS_RATE
         self.pool: Any = None  # bits (k, words)
         self.pool_values: Host = np.empty(0)
+        self.fresh: Any = None  # bits of the best replicas of the last round
+        self.crossing = Crossing(compiled) if self.shape.sparse else None
 
     def begin(self, starts: Starts) -> None:
         """Put replicas at given spins, or at random ones."""
@@ -110,19 +114,35 @@ class Spins:
 
     def keep(self) -> None:
         """Take where the replicas stand into the pool."""
-        cupy, S = library(), self._spins(self.bits)
-        bits, E = self.bits, self.couplings.values(S, self.couplings.fields(S))
+        E = self._admit(self.bits)
+        self.fresh = self.bits[library().asarray(best_of(E, POOLED))]
+
+    def _admit(self, bits: Any) -> Host:
+        """Take points into the pool; their values."""
+        cupy, S = library(), self._spins(bits)
+        values = E = self.couplings.values(S, self.couplings.fields(S))
         if self.pool is not None:
             bits, E = cupy.concatenate([self.pool, bits]), np.concatenate([self.pool_values, E])
         chosen = best_of(E, POOLED)
         self.pool, self.pool_values = bits[cupy.asarray(chosen)], E[chosen]
+        return values
+
+    def cross(self, count: int, seed: int) -> Iterator[None]:
+        """Children of the pool and of the last round's best join the pool, after `count` crossings."""
+        assert self.crossing is not None
+        parents = self._host(library().concatenate([self.pool, self.fresh]))
+        yield from self.crossing.cross(parents, count, seed)
+        self._admit(library().asarray(_packed(self.crossing.children, self.couplings.width)))
 
     def rescue(self) -> None:
         self.keep()
 
     def best(self, count: int) -> Host:
         """The best points, spins (k, n) on the host."""
-        found = library().asnumpy(self._spins(self.pool[:count]))
+        return self._host(self.pool[:count])
+
+    def _host(self, bits: Any) -> Host:
+        found = library().asnumpy(self._spins(bits))
         return np.asarray(found[:, : self.couplings.n], np.float64)
 
     def _spins(self, bits: Any) -> Any:

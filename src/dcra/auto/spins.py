@@ -1,6 +1,7 @@
 """Method "auto" on a device where there are couplings alone: rounds of annealing of all replicas.
 
 Rounds double in length up to where new starts are better; every third starts from the best points, gently.
+Where couplings are sparse, points are crossed after each round, in some of the time that it took.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ ENOUGH, SPARSE_ENOUGH = 4000, 50_000
 
 FITTING = 0.9
 """Share of the time left that the last round is given."""
+
+CROSS_SHARE, VAIN_SHARE, CROSSINGS = 0.25, 0.02, 1024
+"""Of a round's seconds for crossings, and where these were in vain; how many where starts are counted."""
 
 AGAIN = 3
 """One round in so many starts from the best points."""
@@ -66,17 +70,34 @@ class SpinRounds(Plan):
         self.round += 1
         if self.round % AGAIN == 0:
             starts = Starts(search.seed, search.started, 0)
-            return Task(Cooling(self.spins, passes, gentle=True), starts, counts=False)
+            engine = Cooling(self.spins, passes, gentle=True, crossings=self._crossings(search, passes))
+            return Task(engine, starts, counts=False)
         count = int(min(self.spins.count, search.starts_left))
-        return Task(Cooling(self.spins, passes), next_starts(search, count))
+        engine = Cooling(self.spins, passes, crossings=self._crossings(search, passes))
+        return Task(engine, next_starts(search, count))
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         self.busy = False
         self.passes = min(2 * self.passes, self.most)
 
+    def _crossings(self, search: Search, passes: int) -> int:
+        """Of points of a round of so many passes."""
+        crossing = self.spins.crossing
+        if crossing is None or search.limits.time_limit is None:
+            return CROSSINGS
+        return int(self._cross_share * passes * self.spins.pass_seconds / crossing.seconds)
+
+    @property
+    def _cross_share(self) -> float:
+        crossing = self.spins.crossing
+        if crossing is None or not crossing.able:
+            return 0.0
+        return CROSS_SHARE if crossing.gained else VAIN_SHARE
+
     def _passes(self, search: Search) -> int:
         """Of the next round: as many as planned, or all that fit where the rest would be no round."""
         if search.limits.time_limit is None:
             return PASSES_PER_START
-        fitting = FITTING * seconds_for(search) / self.spins.pass_seconds
+        share = FITTING / (1 + self._cross_share)
+        fitting = share * seconds_for(search) / self.spins.pass_seconds
         return int(self.passes if fitting > 1.5 * self.passes else min(fitting, self.most))
