@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dcra
+from dcra.auto.decision import decide
 from dcra.bounds.dual import DualStage
 from dcra.bounds.semidefinite import SdpStage
 from dcra.bounds.semidefinite_with_losses import MixedStage
@@ -19,6 +20,7 @@ from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.search.plans import Repeat
 from dcra.search.specialists import Generalist, bound_stage, specialist_of
+from dcra.search.state import Limits, Search
 
 N = 60
 
@@ -165,11 +167,13 @@ def test_the_general_bounds(rng):
     assert type(bound_stage(compile_problem(Modest(0), loops=False), 0.0, inf)) is DualStage
 
 
-def test_a_small_problem_is_enumerated_whatever_its_specialist_says(asked):
+@pytest.mark.parametrize("proves", [False, True])
+def test_a_small_problem_is_enumerated_unless_its_specialist_proves(monkeypatch, proves):
     class Small(Known):
         def __init__(self):
             self.optimum = np.ones(4)
             Problem.__init__(self, [Term("l1", np.eye(4), 0.3)])
 
-    assert dcra.solve(Small(), seed=0).fun == pytest.approx(4 * 0.7)
-    assert "plan" not in {entry[0] for entry in asked}
+    monkeypatch.setattr(Repeat, "exact", proves)
+    search = Search(compile_problem(Small()), Limits(), 0, 0.0)
+    assert decide(search).names == ("specialist" if proves else "enumeration",)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dcra._array import Host
-from dcra._kernels.branching import Answer
+from dcra._kernels.branching import Answer, Event
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
 from dcra.exact.incumbent import Incumbent
@@ -120,6 +120,12 @@ class BranchState(State):
     def share(self) -> float:
         """What is open of the whole tree, were it full."""
         return self.below.share
+
+    @property
+    def fixed(self) -> int:
+        """How many variables the root has fixed, if this is the root."""
+        kinds = np.concatenate(self.at_root)[:, 0]
+        return int(np.count_nonzero((kinds == Event.TO_LOW) | (kinds == Event.TO_HIGH)))
 
     @property
     def nodes(self) -> int:

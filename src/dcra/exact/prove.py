@@ -149,11 +149,11 @@ class ProofState(State):
     @property
     def progress(self) -> float:
         """About how much of the work is done: what is closed or, before that, what the root has fixed."""
-        closed = self.tree.closed
+        closed, fixed = self.tree.closed, int(np.count_nonzero(self.tree.fixed))
         if self.current is not None:
             closed += self.current.own.node.share - self.current.share
-        fixed = np.count_nonzero(self.tree.fixed) / self.compiled.n
-        return float(max(closed, fixed * fixed))
+            fixed += self.current.fixed
+        return float(max(closed, (fixed / self.compiled.n) ** 2))
 
     def _look_at(self, leaves: Host) -> None:
         """Judge points in the domain that are leaves: the proof rests on them."""
