@@ -116,6 +116,7 @@ def test_the_table_of_many_channels():
             assert float(cell) == pytest.approx(number, abs=0.51 * 10 ** -len(cell.partition(".")[2]))
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_the_readme_prints_what_the_call_prints():
     """All but the seconds, which are the machine's."""
     readme = (ROOT / "README.md").read_text()

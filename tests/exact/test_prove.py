@@ -141,6 +141,7 @@ def test_the_answer_does_not_depend_on_threads_or_pauses():
     assert states[0].nodes == states[1].nodes
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_threads_share_the_tree(monkeypatch):
     """Several nodes are taken on at a time; the second waits for the third, which another thread has."""
     met, together = set(), threading.Barrier(2, timeout=60)
@@ -204,6 +205,7 @@ def test_every_conclusion_is_written_down():
     assert values.size == np.count_nonzero(ends == 0)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_a_log_that_is_too_long_is_given_up():
     state = ProofState(compile_problem(planted(16, 16, seed=3, noise=5.0)), None, record=1000)
     while not state.done:

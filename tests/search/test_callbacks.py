@@ -86,6 +86,7 @@ def regression(seed):
     return M, M @ rng.choice([-1, 1], 40) + 0.1 * rng.standard_normal(80)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_the_gap_is_a_rule():
     M, y = regression(0)
     options = {"method": "sweep", "seed": 0, "n_jobs": 1}

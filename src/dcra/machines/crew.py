@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from dcra._kernels import library
 from dcra.machines.dispatch import Dispatch, Flight
 from dcra.machines.starts import Answer, Order, Reply, StartsErrand
 from dcra.machines.teams import Team
@@ -117,8 +118,8 @@ class FarCrew(Crew):
             self._hand_in(job, None if reply is None else _outcome(reply))
 
     def _greet(self, worker: Worker) -> None:
-        """Say once of a host that its workers have no compiled loops."""
-        if worker.loops or worker.host in self.hosts:
+        """Say once of a host that its workers have no compiled loops, where there are some here."""
+        if worker.loops or not library.available() or worker.host in self.hosts:
             return
         self.hosts.add(worker.host)
         warnings.warn(
