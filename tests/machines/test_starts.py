@@ -186,6 +186,7 @@ def test_a_client_without_a_scheduler_is_said(cluster):
         dcra.solve(dense(0), executor=client)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_workers_without_loops_are_named_once():
     crew = FarCrew(
         lambda: None, lambda: False, lambda: None, True, team=None, abreast=1, seconds_left=lambda: 1.0
