@@ -37,10 +37,11 @@ MAIN = [
 def public_modules() -> list[str]:
     named = [f"dcra.{name}" for name in dcra.__all__ if isinstance(getattr(dcra, name), ModuleType)]
     named += [f"dcra.apps.{name}" for name in apps.__all__ if isinstance(getattr(apps, name), ModuleType)]
+    found = [module.name for module in pkgutil.iter_modules(interop.__path__)]
     return [
         "dcra",
         *named,
-        *(f"dcra.interop.{found.name}" for found in pkgutil.iter_modules(interop.__path__)),
+        *(f"dcra.interop.{name}" for name in found if not name.startswith("_")),
     ]
 
 

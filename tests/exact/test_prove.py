@@ -142,6 +142,16 @@ def test_the_answer_does_not_depend_on_threads_or_pauses():
 
 
 @pytest.mark.usefixtures("compiled_loops")
+def test_the_proof_does_not_depend_on_pauses():
+    """With a leaf that is a point, which rests on no slopes."""
+    rng = np.random.default_rng(0)
+    problem = dcra.Problem([dcra.Term("l1", rng.standard_normal((22, 22)), rng.standard_normal(22))])
+    logs = [proved(problem, work=work).log.arrays() for work in (500, 10_000_000)]
+    assert np.any(logs[0].events[:, 0] == Event.POINT)
+    assert all(np.array_equal(one, two) for one, two in zip(*logs, strict=True))
+
+
+@pytest.mark.usefixtures("compiled_loops")
 def test_threads_share_the_tree(monkeypatch):
     """Several nodes are taken on at a time; the second waits for the third, which another thread has."""
     met, together = set(), threading.Barrier(2, timeout=60)

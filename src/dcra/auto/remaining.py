@@ -12,7 +12,6 @@ from dcra.auto.descents import Portfolio
 from dcra.compiled.form import Compiled, compile_problem
 from dcra.compiled.units import units_at
 from dcra.engines.base import Engine, News, Starts, State
-from dcra.model.fixing import Fixing
 from dcra.model.problem import DOMAINS
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
@@ -23,6 +22,8 @@ WORTHWHILE = 0.05
 
 def remaining(compiled: Compiled, sides: Host) -> Compiled:
     """The problem of the variables whose side (n,), -1 or 1, is not known: 0."""
+    from dcra.model.fixing import Fixing
+
     low, high = DOMAINS[compiled.problem.domain]
     values = np.select([sides < 0, sides > 0], [low, high], np.nan)
     own = compile_problem(Fixing(compiled.problem, values).problem, compiled.loops)

@@ -35,8 +35,7 @@ class ProofLog:
         """Keep some more."""
         if not self.complete or not len(records.events):
             return
-        events, Y = records.events.copy(), records.slopes
-        events[events[:, 0] != Event.BRANCH, 3] += self.count
+        events, Y = self._renumbered(records.events), records.slopes
         ends = (self.form.hi == Y).astype(np.int8) - (self.form.lo == Y) * (self.form.lo < self.form.hi)
         values = Y[ends == 0]
         self.count += len(Y)
@@ -47,10 +46,15 @@ class ProofLog:
         if not self.complete or other is None:
             self.complete = False
             return
-        events = other.events.copy()
-        events[events[:, 0] != Event.BRANCH, 3] += self.count
+        events = self._renumbered(other.events)
         self.count += len(other.ends)
         self._keep(events, other.ends, other.values)
+
+    def _renumbered(self, events: Host) -> Host:
+        """Events whose slopes come after those that are kept; branches and points rest on none."""
+        events = events.copy()
+        events[~np.isin(events[:, 0], (Event.BRANCH, Event.POINT)), 3] += self.count
+        return events
 
     def _keep(self, events: Host, ends: Host, values: Host) -> None:
         self.events.append(events)

@@ -57,7 +57,7 @@ def verify(proof: Certificate, problem: Problem, exact: bool | None = None) -> V
     if proof.ends.shape[1:] != (form.r,) or proof.point.shape != (form.n,):
         raise Refuted(f"the proof must have slopes for {form.r} rows and a point of {form.n} variables")
     Y = proof.slopes(form)
-    if not np.all((form.lo <= Y) & (form.hi >= Y)):
+    if not np.all((form.lo <= Y) & (form.hi >= Y) & np.isfinite(Y)):
         raise Refuted("the proof rests on slopes that no loss has")
     if exact is None:
         exact = len(Y) * form.A.size <= MOST_PRODUCTS

@@ -22,8 +22,8 @@ from scipy.optimize import LinearConstraint
 
 from dcra._array import Host
 from dcra.api import solve
+from dcra.interop._parts import Parts
 from dcra.interop.dimod import DCRASampler, dimod, info_of, points_of
-from dcra.interop.parts import Parts
 from dcra.model.integers import IntegerProblem
 from dcra.model.problem import Problem
 from dcra.model.soft import soft

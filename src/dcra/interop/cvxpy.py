@@ -24,7 +24,7 @@ from scipy.optimize import LinearConstraint
 
 from dcra._array import Host, to_numpy
 from dcra.api import solve as solve_problem
-from dcra.interop.parts import Parts
+from dcra.interop._parts import Parts
 from dcra.losses import Huber
 from dcra.model.integers import IntegerProblem
 from dcra.model.problem import Problem

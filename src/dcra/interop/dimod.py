@@ -29,6 +29,8 @@ except ImportError as error:
 
 dimod: Any = _dimod  # its stubs lack half of it
 
+__all__ = ["DCRASampler", "bqm_of", "problem_of"]
+
 STARTS = 32
 """Of a search, at least, where neither starts nor time are given."""
 
