@@ -34,7 +34,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
 
 # Lines and branches of the solver that the tests go through: make coverage TESTS="tests/engines tests/polish"
-SOLVER := api auto batch bounds compiled constrained engines exact losses methods model polish result search
+SOLVER := api auto batch bounds compiled constrained engines exact losses methods model polish result search solving
 TESTS ?= tests
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet 'pytest-cov>=6'
