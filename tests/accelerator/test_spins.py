@@ -128,6 +128,7 @@ def torus(side, seed):
     return dcra.Problem(quadratic=((W + W.T) / 4).tocsc())
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_children_are_no_worse_than_their_parents(emulated):
     compiled = compile_problem(torus(30, 0))
     r = Spins(compiled, 0, 16)
@@ -152,6 +153,7 @@ def test_children_are_no_worse_than_their_parents(emulated):
     np.testing.assert_array_equal(again.best(16), r.best(16))
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("linear", [False, True])
 def test_crossing_follows_rounds_of_sparse_couplings(emulated, linear, monkeypatch):
     from dcra.auto import spins

@@ -24,6 +24,7 @@ def halves(seed, n=60):
     return dcra.Problem([dcra.Term("l1", A, b)])
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_is_fixed_is_left_out(seed, monkeypatch):
     sizes = []

@@ -49,6 +49,7 @@ def test_a_benchmark_by_its_path(tmp_path):
     assert "numbers split into two halves" in (folder / "report.html").read_text().lower()
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_entry_points_have_names(package, tmp_path):
     path = f"{package}{os.pathsep}{EXAMPLES}"
     assert "sums          numbers split" in dcra("bench", "--list", path=path, cwd=tmp_path).stdout
