@@ -39,6 +39,7 @@ def finished(F, D, first, work):
     return state
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("n", [1, 2, 5, 7])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_optimum_is_found_and_proven(kind, n):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import dcra
-from dcra.apps.qap import AssignmentState, SwapTabu, assignment_cost, qap, qap_problem
+from dcra.apps.qap import AssignmentProblem, AssignmentState, SwapTabu, assignment_cost, qap, qap_problem
 from dcra.apps.quadratic import ising, maxcut, qubo
 from dcra.baselines.sdp_rounding import SdpRounding
 from dcra.bounds.semidefinite import Relaxation, SdpStage
@@ -101,12 +101,11 @@ def test_assignment_as_a_problem():
 
 
 @pytest.mark.usefixtures("compiled_loops")
-def test_large_assignments_are_known_by_products(monkeypatch):
-    monkeypatch.setattr("dcra.apps.qap.MOST_ENTRIES", 10)
+def test_large_assignments_are_known_by_products():
     rng = np.random.default_rng(2)
     F, D = rng.integers(0, 9, (2, 5, 5)).astype(float)
-    free = qap_problem(F, D)
-    monkeypatch.undo()
+    free = AssignmentProblem(F, D, most_entries=10)
+    assert free.quadratic.matrix_free
     X = rng.integers(0, 2, (6, 25)).astype(float)
     np.testing.assert_allclose(free.objective(X), qap_problem(F, D).objective(X))
     assert qap(F, D, starts=2, seed=0).cost == pytest.approx(brute_force(F, D))

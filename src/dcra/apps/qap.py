@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +31,9 @@ __all__ = ["Assignment", "AssignmentProblem", "assignment_cost", "qap", "qap_pro
 
 MOST_ENTRIES = 5_000_000
 """Entries up to which the quadratic term is written out; beyond, it is known by its products."""
+
+FEW_ENTRIES = 100_000
+"""The same where permutations are searched, for which products will do."""
 
 MOVES_PER_PLACE, SHORT_STARTS = 2000, 5
 """Moves of a start for each facility; the first starts have fewer, so that there is an answer early."""
@@ -87,7 +89,9 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     from dcra.api import SolveOptions, solve_since
 
     progress = options.pop("progress", False)
-    result = solve_since(begun, AssignmentProblem(F, D, written_out=False), SolveOptions(**options), progress)
+    result = solve_since(
+        begun, AssignmentProblem(F, D, most_entries=FEW_ENTRIES), SolveOptions(**options), progress
+    )
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
 
@@ -101,21 +105,25 @@ class AssignmentProblem(Problem):
     """The assignment over {0,1}: variable n i + p says that facility i is at place p.
 
     Every row or column sum of x that is not 1 costs `penalty` times its squared error; by default enough for
-    every point that is no permutation to cost more than some that are. "auto" searches permutations, and then
-    products with Q will do: it need not be `written_out`.
+    every point that is no permutation to cost more than some that are. "auto" searches permutations. Of more
+    than `most_entries` couplings only products are known.
     """
 
     specialist: ClassVar[str] = "dcra.apps.qap:SPECIALIST"
 
     def __init__(
-        self, flow: Any, distance: Any, penalty: float | None = None, *, written_out: bool = True
+        self,
+        flow: Any,
+        distance: Any,
+        penalty: float | None = None,
+        *,
+        most_entries: int = MOST_ENTRIES,
     ) -> None:
         self.flow, self.distance = F, D = _matrices(flow, distance)
         n = len(F)
         w = exact_penalty(F, D) if penalty is None else float(penalty)
         linear, constant = np.full(n * n, -4.0 * w), 2.0 * n * w
-        entries = count_entries(F, D) if written_out else inf
-        Q = _write_out(F, D, w) if entries <= MOST_ENTRIES else _by_products(F, D, w)
+        Q = _write_out(F, D, w) if count_entries(F, D) <= most_entries else _by_products(F, D, w)
         super().__init__(quadratic=Q, linear=linear, constant=constant, domain="binary")
 
 
@@ -233,7 +241,7 @@ def _by_penalties(
         keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
         swaps = SolveOptions(SwapTabu(), share(1), 1 if limit is None else None, x0=start.ravel(), **keep)
         swaps = replace(swaps, callback=lambda row: True) if stopped else swaps
-        problem = AssignmentProblem(F, D, written_out=False)
+        problem = AssignmentProblem(F, D, most_entries=FEW_ENTRIES)
         result = solve_since(time.perf_counter(), problem, swaps, progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     name, seconds = ", ".join([*ran, result.method]), time.perf_counter() - begun
