@@ -1,9 +1,10 @@
-"""Array libraries to run tests on, and the profile of property tests."""
+"""Array libraries to run tests on, a browser, and the profile of property tests."""
 
 from __future__ import annotations
 
+import shutil
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -49,6 +50,20 @@ class Backend:
     def is_ours(self, x: Any) -> bool:
         """Whether `x` is an array of this library."""
         return type(x).__module__.split(".")[0] == self.library.__name__
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by playwright."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None or find_spec("playwright") is None:
+        pytest.skip("needs Chromium and playwright")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as tools:
+        made = tools.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield made
+        made.close()
 
 
 @pytest.fixture(scope="session", params=LIBRARIES)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,6 @@ from dcra.bench.sections import Figure, Panel, ReportTable, Series, Text
 from .test_report import FIGURE
 
 MISSING = "\N{EN DASH}"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None or find_spec("playwright") is None, reason="needs Chromium and playwright"
-)
 
 TABLE = ReportTable(
     "Numbers",
@@ -43,16 +37,6 @@ TWO_FIGURES = [
 ]
 LONG = ReportTable("Lines", ["k"], [[i] for i in range(40)])
 ROWS = [{"instance": "i", "method": "m", "seed": 0, "fun": 1.5}]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as tools:
-        made = tools.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def test_spins_seeds_and_starts():
 def test_the_plan_is_chosen_by_the_rows(kind):
     traits = Traits(None, compile_problem(problem_of(kind, 0)), None)
     assert traits.board is not None
-    assert traits.uncharged
+    assert traits.without_losses
     assert exchange_unit(traits.compiled, traits.board) > 0
 
 
@@ -140,7 +140,7 @@ def test_penalties_are_left_to_other_objectives():
     problem = dcra.Problem(
         [dcra.Term("l1", rng.normal(size=(6, 25)), np.zeros(6))], domain="binary", constraints=rules
     )
-    assert not Traits(None, compile_problem(problem), None).uncharged
+    assert not Traits(None, compile_problem(problem), None).without_losses
     assert dcra.solve(problem, starts=2, seed=0).feasible
     linear = dcra.Problem(linear=rng.normal(size=25), domain="binary", constraints=rules)
     result = dcra.solve(linear, starts=2, seed=0)

@@ -6,11 +6,9 @@ Pages are served by this process alone, so that a request to anybody else can be
 from __future__ import annotations
 
 import functools
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -18,13 +16,7 @@ from urllib.parse import urljoin
 import pytest
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: make docs"),
-    pytest.mark.skipif(
-        BROWSER is None or find_spec("playwright") is None, reason="needs Chromium and playwright"
-    ),
-]
+pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: make docs")
 
 PAGES = [
     "index.html",
@@ -63,16 +55,6 @@ def home() -> Iterator[str]:
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as tools:
-        made = tools.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield made
-        made.close()
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_the_named_losses_that_are_piecewise_linear():
 @pytest.mark.parametrize("loss", LINEAR)
 def test_value_is_the_objective(loss, domain, store, scale):
     if store not in (np.asarray, sparse.csr_array) and scale != 1:
-        pytest.skip("beyond float32")
+        pytest.skip("numbers of this scale are no float32")
     problem = problem_of(loss, domain, store, scale)
     model = mixed_model(problem)
     for seed in range(2):

@@ -49,8 +49,8 @@ class Traits:
         return constraints is not None and len(constraints.groups) == len(constraints)
 
     @property
-    def uncharged(self) -> bool:
-        """Whether there are no losses beside the rest of the objective."""
+    def without_losses(self) -> bool:
+        """Whether couplings and linear costs are the whole objective."""
         return not self.compiled.pieces
 
     @cached_property
@@ -191,7 +191,7 @@ TABLE = (
     Row(
         "exchanges",
         "there are rows and columns of which one may be up, and couplings alone: exchanges keep all of them",
-        lambda t: t.constrained and t.quadratic and t.tabulated and t.uncharged and t.board is not None,
+        lambda t: t.constrained and t.quadratic and t.tabulated and t.without_losses and t.board is not None,
         "dcra.constrained.exchange:anneal_on_a_board",
     ),
     Row(

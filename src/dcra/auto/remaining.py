@@ -122,4 +122,4 @@ class Remaining(Plan):
 
 def worthwhile(sides: Host) -> bool:
     """Whether so much is fixed that the rest should be a problem of its own."""
-    return bool(0 < np.count_nonzero(sides) >= WORTHWHILE * sides.size)
+    return bool(np.count_nonzero(sides) >= max(1.0, WORTHWHILE * sides.size))

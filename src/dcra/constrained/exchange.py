@@ -7,7 +7,7 @@ runs of growing length as in `auto.annealing`, from random points and, one in th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -88,8 +88,7 @@ class ExchangeState(QuadraticAnnealState):
         self.board = engine.board
         rng = np.random.default_rng((starts.seed, starts.first, 3))
         points = self.board.seated(initial_spins(compiled, starts), rng)
-        self.engine = engine
-        super().__init__(self.engine, compiled, replace(starts, points=points))
+        super().__init__(cast(Any, engine), compiled, replace(starts, points=points))
 
     def place(self, spins: Host) -> None:
         super().place(spins)
@@ -127,4 +126,4 @@ def exchange_unit(compiled: Compiled, board: Board) -> float:
         moved = spins.astype(quadratic.dtype)
         moved[old[old >= 0]], moved[new[new >= 0]] = -1.0, 1.0
         changes.append(quadratic.value(moved, quadratic.fields(moved)) - before)
-    return float(np.std(changes)) or 1.0 if changes else 1.0
+    return (float(np.std(changes)) if changes else 0.0) or 1.0
