@@ -78,6 +78,7 @@ def test_what_is_left_costs_no_less(kind):
         assert rest[k] <= least + 1e-9
 
 
+@pytest.mark.usefixtures("compiled_loops")
 @pytest.mark.parametrize("kind", ["integers", "symmetric"])
 def test_nine_facilities(kind):
     F, D = matrices(kind, 9)

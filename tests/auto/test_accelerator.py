@@ -13,6 +13,7 @@ from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 from dcra.engines.blocks import blocks_of
 from dcra.engines.cuda_graphs import GraphRunner, Runner, runner_for
+from dcra.engines.rule import Rule
 from dcra.engines.sweep import Sweep
 from dcra.model import operators
 from dcra.polish.flip import Flip
@@ -129,7 +130,7 @@ def test_recorded_steps_are_the_plain_ones(rng, loss):
     blocks = blocks_of(compiled, 16)
     X = 0.1 * rng.standard_normal((7, 50))
     plain, recorded = (
-        make(compiled, blocks, from_numpy(X, compiled.like), 0.5, 0.5) for make in (Runner, runner_for)
+        make(compiled, blocks, from_numpy(X, compiled.like), 0.5, Rule()) for make in (Runner, runner_for)
     )
     assert isinstance(recorded, GraphRunner) or loss == "logistic"  # its prox looks at the numbers
     for k in range(5):
