@@ -259,6 +259,7 @@ def test_what_meeting_promises_depends_on_the_time(monkeypatch):
     assert meeting_of(compiled, 10.0) == Meeting()
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_what_lattices_get_depends_on_the_time(monkeypatch):
     compiled = compile_problem(whole(4, 36))
     monkeypatch.setattr(meet_in_the_middle, "seconds_for", lambda system, loops: inf)
@@ -272,6 +273,7 @@ def test_what_lattices_get_depends_on_the_time(monkeypatch):
             assert meeting_of(compiled, seconds) == Meeting(lattice=share)
 
 
+@pytest.mark.usefixtures("compiled_loops")
 def test_lattices_come_first_where_they_are_quicker_and_one_solution_is_enough(monkeypatch):
     problem = whole(4, 36)
     A, b = problem.terms[0].operator.dense(), problem.terms[0].b

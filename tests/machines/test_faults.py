@@ -42,10 +42,10 @@ def kill(worker):
 
 def test_killed_workers_change_nothing(client, after_answers):
     problem = dense(0, 100, 150)
-    known = dcra.solve(problem, starts=STARTS, seed=3)
+    known = dcra.solve(problem, method="sweep", starts=STARTS, seed=3)
     killed = []
     after_answers(lambda worker: killed.append(worker.process) or kill(worker), 2, 5)
-    result = dcra.solve(problem, starts=STARTS, seed=3, executor=client)
+    result = dcra.solve(problem, method="sweep", starts=STARTS, seed=3, executor=client)
     assert len(set(killed)) == 2
     assert np.array_equal(result.x, known.x)
     assert (result.fun, result.n_starts) == (known.fun, STARTS)
