@@ -19,7 +19,6 @@ import numpy as np
 import dcra
 from dcra.accelerator import device
 from dcra.accelerator.replicas import Replicas
-from dcra.accelerator.spins import Spins
 from dcra.auto import placement
 from dcra.bench.floor import l1_floor
 from dcra.compiled.form import compile_problem
@@ -75,9 +74,9 @@ def clique(n: int, seed: int) -> dcra.Problem:
 
 
 def warm_up(problem: dcra.Problem, place: str) -> None:
-    """Compile the kernels."""
+    """Have the kernels compiled and the device rehearsed."""
     if place == "cuda":
-        Spins(compile_problem(problem), 0, 16).begin(Starts(0, 0, 16))
+        dcra.solve(problem, starts=1, seed=0, device=place)
 
 
 def cut_cliques(n: int, budgets: list[float], seeds: int, places: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from dcra.model.problem import Problem
 from dcra.model.quadratic import as_quadratic
 from dcra.model.term import Term
 from dcra.result import BatchResult, Moment, Result
-from dcra.solving.options import SolveOptions, watch_for, watched_operator
+from dcra.solving.options import SolveOptions, begin, watch_for, watched_operator
 from dcra.solving.since import prepare, solve_since
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def minimize(
     >>> dcra.minimize(A, A @ [1, -1]).x
     array([ 1., -1.])
     """
-    begun = time.perf_counter()
+    begun = begin(device, A)
     limits = (method, time_limit, starts, target, seed, x0, callback, n_jobs)
     options = SolveOptions(*limits, gap, pool, fixed, executor, window, device)
     if is_in_parts(A):
@@ -204,7 +203,7 @@ def solve(
     """
     limits = (method, time_limit, starts, target, seed, x0, callback, n_jobs)
     options = SolveOptions(*limits, gap, pool, fixed, executor, window, device)
-    return solve_since(time.perf_counter(), problem, options, progress)
+    return solve_since(begin(device, getattr(problem, "like", None)), problem, options, progress)
 
 
 def minimize_batch(
@@ -284,7 +283,7 @@ def minimize_batch(
     >>> batch.fun
     array([2., 1.])
     """
-    begun = time.perf_counter()
+    begun = begin(device, A)
     from dcra.solving.batches import Asked, run_batch
 
     options = Asked(method, time_limit, starts, seed, n_jobs, executor, chunk, device)

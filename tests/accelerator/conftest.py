@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dcra.accelerator import device, loader
+from dcra.accelerator import device, loader, rehearsal
 from dcra.auto import placement
 
 
@@ -24,6 +24,7 @@ def emulated(monkeypatch, tmp_path):
     monkeypatch.setattr(emulator, "state", emulator.State())
     monkeypatch.setattr(placement, "REPLICA_ENTRIES", 0)
     monkeypatch.setattr(placement, "HOST_ENTRIES", 0)
+    monkeypatch.setattr(rehearsal, "_hold", lambda way, rehearse: None)  # nothing there takes time to be made
     forget()
     yield emulator
     forget()
@@ -31,10 +32,10 @@ def emulated(monkeypatch, tmp_path):
 
 def forget():
     """Forget which device there is, and its kernels."""
-    for known in (device.why_not, device._properties, loader._load, loader._folder):
+    for known in (device.why_not, device._properties, loader._load, rehearsal._folder):
         known.cache_clear()
-    loader._ready.clear()
-    loader._asked.clear()
+    rehearsal._known.clear()
+    rehearsal._asked.clear()
 
 
 @pytest.fixture

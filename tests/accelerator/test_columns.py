@@ -129,7 +129,7 @@ def test_rounds_end_with_the_budget_and_with_the_time(emulated, monkeypatch):
     A, B = batch_of(k=16)
     free = dcra.minimize_batch(A, B, seed=0, device="cuda")
     assert free.status == "converged"
-    monkeypatch.setattr(far, "compiled_in_time", lambda *asked: True)
+    monkeypatch.setattr(far, "ready_in_time", lambda *asked: True)
     cut = dcra.minimize_batch(A, B, seed=0, device="cuda", time_limit=1e-3)
     assert cut.status == "time_limit"
     assert free.fun.mean() < cut.fun.mean()  # first answers after a descent

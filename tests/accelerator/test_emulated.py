@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import dcra
+from dcra.accelerator import loader, rehearsal
 from dcra.accelerator.replicas import Replicas
 from dcra.accelerator.spins import Spins
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 
-from . import test_kernels, test_search, test_spins
+from . import emulator, test_kernels, test_search, test_spins
 from .test_kernels import problem_of
 
 
@@ -108,8 +110,29 @@ def test_arrays_of_host_and_device_do_not_meet(emulated):
 
 
 def _kernel(emulated, body):
-    from dcra.accelerator import loader
-
     common = (loader.FOLDER / "common.cuh").read_text()
     head = 'extern "C" __global__ void wrong(float* to) { extern __shared__ __align__(128) u8 memory[]; '
     return emulated.RawModule(common + head + body + " }", ()).get_function("wrong")
+
+
+@pytest.mark.parametrize("kind", ["losses", "dense couplings", "sparse couplings", "batch"])
+def test_rehearsals_go_all_the_way(emulated, rng, kind, monkeypatch):
+    """What is held before a search needs nothing that the search has made."""
+    held = []
+
+    def hold(way, rehearse):
+        rehearse()
+        held.append(emulator.state.launches)
+        raise KeyboardInterrupt  # the search itself is tested elsewhere
+
+    monkeypatch.setattr(rehearsal, "_hold", hold)
+    A, J = rng.standard_normal((20, 30)), scipy.sparse.random_array((60, 60), density=0.05, rng=rng)
+    search = {
+        "losses": lambda: dcra.minimize(A, rng.standard_normal(20), starts=2, device="cuda"),
+        "dense couplings": lambda: dcra.solve(dcra.Problem(quadratic=J.toarray()), starts=2, device="cuda"),
+        "sparse couplings": lambda: dcra.solve(dcra.Problem(quadratic=J), starts=2, device="cuda"),
+        "batch": lambda: dcra.minimize_batch(A, rng.standard_normal((20, 3)), device="cuda"),
+    }[kind]
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    assert held[0] > 3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dcra
-from dcra.accelerator import device, loader
+from dcra.accelerator import device, loader, rehearsal
 from dcra.accelerator.engine import Finish, Round
 from dcra.accelerator.form import power_of_two
 from dcra.accelerator.replicas import best_of, fits
@@ -169,19 +169,58 @@ def test_counted_starts_need_no_clock():
     assert len({engine.sweeps for engine in engines[:-1]}) == 1
 
 
-def test_kernels_are_compiled_aside_once(monkeypatch):
-    loaded = []
-    monkeypatch.setattr(loader, "load", lambda kernel, number: loaded.append(kernel.source))
-    monkeypatch.setattr(loader, "_asked", set())
-    monkeypatch.setattr(loader.threading.Thread, "start", lambda self: self.run())
-    kernels = [
-        loader.kernel("sweep", "sweep", sweep_shape(90, False, H200)),
-        loader.kernel("points", "signs"),
-    ]
-    for _ in range(3):
-        loader.compile_aside(kernels, 0)
-    assert loaded == ["sweep", "points"]
-    assert dict(kernels[0].macros) == {"M": 2, "WARPS": 4, "TILES": 4, "BLOCKS": 2, "TABLE": 0}
+class Rehearsed:
+    """A way through kernels whose rehearsals are counted, on a device that is not there."""
+
+    def __init__(self, monkeypatch, tmp_path):
+        self.loaded, self.held = [], 0
+        monkeypatch.setattr(loader, "load", lambda kernel, number: self.loaded.append(kernel.source))
+        monkeypatch.setattr(rehearsal, "_known", set())
+        monkeypatch.setattr(rehearsal, "_asked", set())
+        monkeypatch.setattr(rehearsal, "_mark", lambda way: tmp_path / str(way.number))
+        monkeypatch.setattr(rehearsal.threading.Thread, "start", lambda self: self.run())
+        memory = SimpleNamespace(OutOfMemoryError=MemoryError)
+        monkeypatch.setattr(device, "library", lambda: SimpleNamespace(cuda=SimpleNamespace(memory=memory)))
+
+    def hold(self):
+        self.held += 1
+
+    def ready(self, seconds_left, number=0):
+        sweep = loader.kernel("sweep", "sweep", sweep_shape(90, False, H200))
+        assert dict(sweep.macros) == {"M": 2, "WARPS": 4, "TILES": 4, "BLOCKS": 2, "TABLE": 0}
+        way = rehearsal.Way((sweep, loader.kernel("points", "signs")), number)
+        return rehearsal.ready_in_time(way, seconds_left, self.hold)
+
+
+@pytest.fixture
+def rehearsed(monkeypatch, tmp_path):
+    return Rehearsed(monkeypatch, tmp_path)
+
+
+def test_short_searches_leave_the_rehearsal_to_a_thread(rehearsed):
+    assert [rehearsed.ready(0.3) for _ in range(3)] == [False, True, True]
+    assert (rehearsed.loaded, rehearsed.held) == (["sweep", "points"], 1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "on_disk", "others"), [(100.0, False, False), (4.0, True, False), (0.5, True, True)]
+)
+def test_longer_searches_hold_it_themselves(rehearsed, tmp_path, seconds, on_disk, others):
+    if others:
+        assert rehearsed.ready(None, number=1)
+    if on_disk:
+        (tmp_path / "0").touch()
+    before = rehearsed.held
+    assert rehearsed.ready(seconds)
+    assert rehearsed.held == before + 1
+    assert (tmp_path / "0").exists()
+
+
+@pytest.mark.parametrize(("seconds", "on_disk"), [(20.0, False), (2.0, True)])
+def test_what_is_too_short_for_it(rehearsed, tmp_path, seconds, on_disk):
+    if on_disk:
+        (tmp_path / "0").touch()
+    assert not rehearsed.ready(seconds)
 
 
 def test_every_source_is_there_and_begins_with_what_all_share():

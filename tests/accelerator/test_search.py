@@ -9,9 +9,8 @@ import pytest
 
 import dcra
 from dcra._array import to_numpy
-from dcra.accelerator import loader, replicas
+from dcra.accelerator import replicas
 from dcra.accelerator.sweeper import Sweeper
-from dcra.auto import decision
 from dcra.losses import EpsilonInsensitive, Huber, Quantile
 
 LOSSES = ["l1", "hinge", "squared_hinge", "squared", Huber(0.7), Quantile(0.3), EpsilonInsensitive(0.4)]
@@ -152,15 +151,10 @@ def test_no_memory_at_all_means_the_rows_below(there, monkeypatch):
     assert ours.fun == dcra.minimize(A, b, starts=8, seed=0).fun
 
 
-def test_kernels_that_are_not_compiled_wait_for_a_longer_search(there, monkeypatch):
+def test_a_search_on_a_device_that_is_not_ready_yet_is_the_cpus(there, monkeypatch):
     asked = []
-    monkeypatch.setattr(loader, "ready", lambda kernels, number: False)
-    monkeypatch.setattr(loader, "compile_aside", lambda kernels, number: asked.append(len(kernels)))
-    chosen = []
-    choose = decision.decide
-    monkeypatch.setattr(decision, "decide", lambda *a: chosen.append(choose(*a)) or chosen[-1])
+    monkeypatch.setattr("dcra.auto.replicas.ready_in_time", lambda way, left, rehearse: asked.append(way))
     A, b = gaussian()
-    dcra.minimize(A, b, time_limit=0.3, device="cuda")
-    assert asked == [6]
-    dcra.minimize(A, b, starts=16, device="cuda")
-    assert asked == [6]
+    ours = dcra.minimize(A, b, starts=16, seed=0, device="cuda")
+    assert len(asked[0].kernels) == 6
+    assert ours.fun == dcra.minimize(A, b, starts=16, seed=0).fun

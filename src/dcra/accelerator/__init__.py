@@ -4,6 +4,7 @@
     rows.py      what the losses are to kernels: sums of |z|, or four numbers for each row
     shape.py     how replicas, rows and columns are dealt out to warps
     loader.py    kernel sources, compiled at run time and kept on disk
+    rehearsal.py the way of a search, gone through once before one with a clock takes it
     sweeper.py   tensor-core sweeps over the box
     annealer.py  annealing and descent on the true loss
     replicas.py  both on one problem, and the memory they share

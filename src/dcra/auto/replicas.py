@@ -13,9 +13,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from dcra.accelerator import loader
 from dcra.accelerator.device import library
 from dcra.accelerator.engine import Finish, Round
+from dcra.accelerator.rehearsal import FEW, Way, play, ready_in_time
 from dcra.accelerator.replicas import Replicas, Shapes, fits
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts
@@ -53,24 +53,20 @@ LEAST_END = 10
 SPARE_SECONDS, SPARE_PASSES = 0.003, 6
 """Kept for what comes after the last launch: a little, and judging the last points on the host."""
 
-COMPILE_SHARE = 0.2
-"""Of the time left that compiling kernels may take."""
-
 
 def affordable(compiled: Compiled, number: int, seconds_left: float | None) -> bool:
-    """Whether the kernels can take a problem, and are compiled or can be in the time left."""
+    """Whether the kernels can take a problem, and are ready or can be in the time left."""
     if not fits(compiled) or not (shapes := Shapes(compiled, number)).fit:
         return False
-    return compiled_in_time(shapes.kernels(), number, seconds_left)
+    way = Way(tuple(shapes.kernels()), number)
+    return ready_in_time(way, seconds_left, lambda: rehearse(compiled, number))
 
 
-def compiled_in_time(wanted: list[loader.Kernel], number: int, seconds_left: float | None) -> bool:
-    """Whether kernels are compiled or can be in the time left; if not, they are compiled aside."""
-    enough = seconds_left is None or COMPILE_SHARE * seconds_left >= loader.COMPILE_SECONDS
-    if enough or loader.ready(wanted, number):
-        return True
-    loader.compile_aside(wanted, number)
-    return False
+def rehearse(compiled: Compiled, number: int) -> None:
+    """A round of a few replicas, and the end."""
+    replicas = Replicas(compiled, number, FEW)
+    for engine in (Round(replicas, 2, 2), Finish(replicas, 2)):
+        play(engine, compiled, replicas.count)
 
 
 def search_replicas(traits: Traits) -> Plan:

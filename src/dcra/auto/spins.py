@@ -10,9 +10,10 @@ import warnings
 from typing import TYPE_CHECKING
 
 from dcra.accelerator.device import library
+from dcra.accelerator.rehearsal import FEW, Way, play, ready_in_time
 from dcra.accelerator.spin_engine import Cooling
 from dcra.accelerator.spins import Spins, SpinShape, fits
-from dcra.auto.replicas import compiled_in_time, seconds_for
+from dcra.auto.replicas import seconds_for
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
 from dcra.search.plans import Outcome, Plan, Task, next_starts
@@ -36,10 +37,18 @@ AGAIN = 3
 
 
 def affordable(compiled: Compiled, number: int, seconds_left: float | None) -> bool:
-    """Whether the kernels can take a problem, and are compiled or can be in the time left."""
+    """Whether the kernels can take a problem, and are ready or can be in the time left."""
     if not fits(compiled) or not (shape := SpinShape(compiled, number)).fit:
         return False
-    return compiled_in_time(shape.kernels(), number, seconds_left)
+    way = Way(tuple(shape.kernels()), number)
+    return ready_in_time(way, seconds_left, lambda: rehearse(compiled, number))
+
+
+def rehearse(compiled: Compiled, number: int) -> None:
+    """A round from random spins and one from the best."""
+    spins = Spins(compiled, number, FEW)
+    for gentle in (False, True):
+        play(Cooling(spins, 2, gentle, crossings=1), compiled, spins.count)
 
 
 def search_spins(traits: Traits) -> Plan:

@@ -12,8 +12,8 @@ from dcra._array import Host, is_array, is_numpy, to_numpy
 from dcra.accelerator.columns import Columns, Found, fits, kernels_of, shape_of
 from dcra.accelerator.device import library, number_under
 from dcra.accelerator.form import on_device
+from dcra.accelerator.rehearsal import FEW, Way, ready_in_time
 from dcra.auto import placement
-from dcra.auto.replicas import compiled_in_time
 from dcra.batch.arrays import NOT_FINITE, checked
 from dcra.batch.lockstep import ENOUGH, HOT, MIN_PASSES, ROUNDS, Effort, Many, Stop, temperature_of
 from dcra.compiled.form import Compiled, compile_problem
@@ -44,20 +44,25 @@ class Answers(NamedTuple):
     fun: Host
 
 
-def affordable(problem: Problem, count: int, number: int, stop: Stop) -> bool:
-    """Whether the kernels can take so many right-hand sides, are ready in time, and it pays."""
+def affordable(problem: Problem, B: Any, number: int, stop: Stop) -> bool:
+    """Whether the kernels can take the right-hand sides B (r, k), are ready in time, and it pays."""
     compiled = compile_problem(problem, keep_rows=True)
-    if not fits(compiled) or not _known(problem) or count * problem.entries <= placement.REPLICA_ENTRIES:
+    if not fits(compiled) or not _known(problem) or B.shape[1] * problem.entries <= placement.REPLICA_ENTRIES:
         return False
-    left = stop.left if stop.timed else None
-    return compiled_in_time(kernels_of(shape_of(compiled)), number, left)
+    way = Way(tuple(kernels_of(shape_of(compiled))), number)
+
+    def rehearse() -> None:
+        with library().cuda.Device(number):
+            _solve(problem, B[:, :FEW], 0, 1, Stop(None, 0.0), number)
+
+    return ready_in_time(way, stop.left if stop.timed else None, rehearse)
 
 
 def solve(problem: Problem, B: Any, seed: int, starts: int | None, stop: Stop, number: int) -> Answers | None:
     """Answers to right-hand sides B (r, k) of any library; None where the CPU is to find them."""
     there = is_array(B) and number_under(B) == number and len(B.shape) == 2 and B.shape[0] == problem.n_rows
     given = B if there else checked(problem, B)
-    if not affordable(problem, given.shape[1], number, stop):
+    if not affordable(problem, given, number, stop):
         return None
     try:
         with library().cuda.Device(number), on_interrupt(stop.interrupt):

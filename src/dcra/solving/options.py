@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dcra._array import Array, on_accelerator
+from dcra._array import Array, is_array, on_accelerator
+from dcra.accelerator.device import check_device, number_under, why_not
 from dcra.engines.base import Engine
 from dcra.model.operators import as_operator
 from dcra.model.pool import Pool
@@ -67,6 +68,14 @@ class SolveOptions:
         from dcra.machines.hiring import with_executor
 
         return with_executor(limits, self.executor, problem, jobs)
+
+
+def begin(device: str | None, like: Any) -> float:
+    """The moment that a call begins: devices are looked for before, which is CuPy's import the first time."""
+    if is_array(like) and (number := number_under(like)) is not None:
+        why_not(number)
+    check_device(device)
+    return time.perf_counter()
 
 
 def watch_for(begun: float, time_limit: float | None) -> Watch | None:
