@@ -140,9 +140,12 @@ def test_short_memory_means_fewer_replicas(there, monkeypatch):
     assert result.n_starts == 512
 
 
-def test_no_memory_at_all_means_the_rows_below(there, monkeypatch):
+@pytest.mark.parametrize(
+    "words", ["", "cudaErrorMemoryAllocation: out of memory", "CUBLAS_STATUS_ALLOC_FAILED"]
+)
+def test_no_memory_at_all_means_the_rows_below(there, monkeypatch, words):
     def refuse(self, form, shape, number, count):
-        raise there.cuda.memory.OutOfMemoryError(1, 1, 0)
+        raise RuntimeError(words) if words else there.cuda.memory.OutOfMemoryError(1, 1, 0)
 
     monkeypatch.setattr(Sweeper, "__init__", refuse)
     A, b = gaussian()

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import LinearConstraint
 
 import dcra
 from dcra.baselines.cpsat import WholeModel
@@ -97,6 +98,35 @@ def test_any_scale(scale):
     result = dcra.minimize(A, b, method="milp")
     assert result.fun == pytest.approx(brute_force(Problem([Term("l1", A, b)])), rel=1e-9, abs=0)
     assert result.gap < 1e-3
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_entries_that_are_next_to_nothing_fix_no_variable(method, epsilon):
+    """HiGHS's presolve took the second point for the best, by entries of 1e-9 of their row's largest."""
+    pytest.importorskip(engine_of(method).package)
+    A, b = np.array([[1, 1e9, 3, 3]]), np.array([9.99999995e8])
+    G = np.array([[-4.007581408692920e15, -4.030966043119365e15, 1.245160128598824e15, 1.561823030055046e15]])
+    row = LinearConstraint(G, -inf, -8.355210353268507e15)
+    term = Term(dcra.losses.EpsilonInsensitive(epsilon), A, b)
+    problem = Problem([term], linear=[1, -1, 1e15, 3], constraints=row)
+    best, second = np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, 1.0, 1.0, -1.0])
+    assert problem.violation(best) == 0
+    result = dcra.solve(problem, method=method)
+    assert result.lower_bound <= problem.objective(best) < problem.objective(second)
+
+
+@pytest.mark.parametrize("loss", ["l1", "linf", "epsilon_insensitive", "quantile"])
+def test_what_is_next_to_nothing_is_allowed_for(loss):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((5, 30)) * np.where(rng.random((5, 30)) < 0.3, 1.0, 1e-8)
+    problem = Problem([Term(loss, A, rng.standard_normal(5))])
+    model = mixed_model(problem)
+    clean = model.clean_rows.toarray() != 0
+    without = Problem([Term(loss, np.where(clean[:5, :30], A, 0.0), problem.terms[0].b)])
+    assert np.count_nonzero(~clean[:5, :30]) > 50
+    worst = max(abs(problem.objective(s) - without.objective(s)) for s in rng.choice([-1.0, 1.0], (200, 30)))
+    assert 0 < worst <= model.allowance(0.0)
 
 
 def test_whole_models_of_whole_numbers_are_exact():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -55,12 +57,14 @@ def why_not(number: int = 0) -> str:
     if find_spec("cupy") is None:
         return f"CuPy is not installed; {CURE}"
     try:
-        cupy = library()
-        count = cupy.cuda.runtime.getDeviceCount()
+        runtime = library().cuda.runtime
+        count = runtime.getDeviceCount()
+        if number >= count:
+            return f"CuPy finds {count} CUDA device{'s' if count > 1 else ''}"
+        with library().cuda.Device(number):
+            runtime.free(0)  # makes its context, which takes a while, and fails where others may not use it
     except Exception as error:
         return f"CuPy finds no CUDA device ({_first_line(error)})"
-    if number >= count:
-        return f"CuPy finds {count} CUDA device{'s' if count > 1 else ''}"
     major, minor = capability(number)
     if (major, minor) < LEAST_CAPABILITY:
         return f"the kernels need compute capability 9.0; this device has {major}.{minor}"
@@ -87,6 +91,17 @@ def free_memory(number: int) -> int:
     with cupy.cuda.Device(number):
         free, _ = cupy.cuda.runtime.memGetInfo()
         return int(free + cupy.get_default_memory_pool().free_bytes())
+
+
+@contextmanager
+def memory_watched() -> Iterator[None]:
+    """CUDA's libraries say each in its own words that there is no memory; here all raise CuPy's error."""
+    try:
+        yield
+    except Exception as error:
+        if any(words in str(error) for words in ("cudaErrorMemoryAllocation", "ALLOC_FAILED")):
+            raise library().cuda.memory.OutOfMemoryError(0, 0, 0) from error
+        raise
 
 
 def name(number: int) -> str:

@@ -79,8 +79,8 @@ def _hold(way: Way, rehearse: Callable[[], None]) -> None:
             if not threading.main_thread().is_alive():
                 return
             loader.load(kernel, way.number)
-        with suppress(device.library().cuda.memory.OutOfMemoryError):  # the search will say so
-            rehearse()
+        with suppress(device.library().cuda.memory.OutOfMemoryError), device.memory_watched():
+            rehearse()  # short memory is for the search to tell
         with suppress(OSError):  # where nothing can be written, the next process compiles again
             _mark(way).touch()
         _known.add(way)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from dcra.accelerator.device import library
+from dcra.accelerator.device import library, memory_watched
 from dcra.accelerator.engine import Finish, Round
 from dcra.accelerator.rehearsal import FEW, Way, play, ready_in_time
 from dcra.accelerator.replicas import Replicas, Shapes, fits
@@ -74,7 +74,8 @@ def search_replicas(traits: Traits) -> Plan:
     assert traits.device is not None
     starts = traits.search.limits.most_starts
     try:
-        return ReplicaRounds(Replicas(traits.compiled, traits.device, starts))
+        with memory_watched():
+            return ReplicaRounds(Replicas(traits.compiled, traits.device, starts))
     except library().cuda.memory.OutOfMemoryError:
         said = "the device has no memory for this problem; it is searched as if there were no kernels for it"
         warnings.warn(said, RuntimeWarning, stacklevel=2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from dcra.accelerator.device import library
+from dcra.accelerator.device import library, memory_watched
 from dcra.accelerator.rehearsal import FEW, Way, play, ready_in_time
 from dcra.accelerator.spin_engine import Cooling
 from dcra.accelerator.spins import Spins, SpinShape, fits
@@ -55,7 +55,8 @@ def search_spins(traits: Traits) -> Plan:
     """The plan; where the couplings find no room on the device, the one of the rows below."""
     assert traits.device is not None
     try:
-        return SpinRounds(Spins(traits.compiled, traits.device, traits.search.limits.most_starts))
+        with memory_watched():
+            return SpinRounds(Spins(traits.compiled, traits.device, traits.search.limits.most_starts))
     except library().cuda.memory.OutOfMemoryError:
         said = "the device has no memory for this problem; it is searched as if there were no kernels for it"
         warnings.warn(said, RuntimeWarning, stacklevel=2)

@@ -82,7 +82,7 @@ def _write(grb: Any, program: Any, model: MixedModel) -> Any:
         (~equal & np.isfinite(model.low), ">", model.low),
     ):
         if chosen.any():
-            program.addMConstr(model.rows[chosen], v, sense, side[chosen])
+            program.addMConstr(model.clean_rows[chosen], v, sense, side[chosen])
     return v
 
 

@@ -44,6 +44,6 @@ def highs(model: MixedModel, integrality: Host, seconds: float) -> Any:
     options: Any = {"mip_rel_gap": 0.0}
     if isfinite(seconds):
         options["time_limit"] = seconds
-    rows = LinearConstraint(model.rows, model.low, model.high) if model.low.size else ()
+    rows = LinearConstraint(model.clean_rows, model.low, model.high) if model.low.size else ()
     bounds = Bounds(model.lower, model.upper)
     return milp(model.cost, integrality=integrality, bounds=bounds, constraints=rows, options=options)

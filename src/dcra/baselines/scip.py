@@ -57,7 +57,7 @@ def _write(scip: Any, program: Any, model: MixedModel, order: Order) -> list[Any
         )
     ]
     keys = [scip.scip.Term(variable) for variable in v]
-    rows = model.rows
+    rows = model.clean_rows
     for i in range(model.low.size):
         if order.seconds == 0:  # not to be solved any more
             break

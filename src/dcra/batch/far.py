@@ -10,7 +10,7 @@ import numpy as np
 
 from dcra._array import Host, is_array, is_numpy, to_numpy
 from dcra.accelerator.columns import Columns, Found, fits, kernels_of, shape_of
-from dcra.accelerator.device import library, number_under
+from dcra.accelerator.device import library, memory_watched, number_under
 from dcra.accelerator.form import on_device
 from dcra.accelerator.rehearsal import FEW, Way, ready_in_time
 from dcra.auto import placement
@@ -65,7 +65,7 @@ def solve(problem: Problem, B: Any, seed: int, starts: int | None, stop: Stop, n
     if not affordable(problem, given, number, stop):
         return None
     try:
-        with library().cuda.Device(number), on_interrupt(stop.interrupt):
+        with library().cuda.Device(number), on_interrupt(stop.interrupt), memory_watched():
             return _solve(problem, given, seed, starts, stop, number)
     except library().cuda.memory.OutOfMemoryError:
         warnings.warn(NO_MEMORY, RuntimeWarning, stacklevel=4)

@@ -13,6 +13,7 @@ z >= +-(M u - h), with the same relaxation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import frexp, inf
 from typing import Any, NamedTuple
 
@@ -74,11 +75,22 @@ class MixedModel:
         """By how much the bound of a solver that meets rows and reduced costs so far may be too high."""
         if not self.faithful:
             return inf
-        rows = self.rows[:, : self.n]
-        small = np.abs(rows.data) < NEGLIGIBLE
-        entry = np.repeat(np.arange(self.low.size), np.diff(rows.indptr))
-        lost = float(np.sum(np.abs(rows.data[small]) * self.prices[entry[small]]))
-        return self.unit * (tolerance * (float(np.sum(self.prices)) + self.n) + lost)
+        dust = abs(self.rows - self.clean_rows).sum(axis=1)
+        lost = float(np.max(dust, initial=0.0))  # one price may be that of several rows together
+        return self.unit * ((tolerance + lost) * float(np.sum(self.prices)) + tolerance * self.n)
+
+    @cached_property
+    def clean_rows(self) -> Any:
+        """Rows without what is next to nothing in those of losses.
+
+        The allowance covers it, and presolves have been seen to fix variables by it.
+        """
+        clean = self.rows.copy()
+        end = clean.indptr[self.low.size - self.n_hard]
+        losses = clean.data[:end]
+        losses[np.abs(losses) < NEGLIGIBLE] = 0.0
+        clean.eliminate_zeros()
+        return clean
 
 
 class _ModelBlock(NamedTuple):

@@ -253,6 +253,7 @@ cuda = SimpleNamespace(
     get_elapsed_time=lambda before, after: float(after.at - before.at),
     memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
     runtime=SimpleNamespace(
+        free=lambda pointer: None,
         getDeviceCount=lambda: 1,
         getDeviceProperties=_properties,
         memGetInfo=lambda: (state.memory, state.memory),
