@@ -134,6 +134,7 @@ def test_short_memory_means_fewer_replicas(there, monkeypatch):
         make(self, form, shape, number, count)
 
     monkeypatch.setattr(Sweeper, "__init__", refuse)
+    monkeypatch.setattr(replicas.Shapes, "replicas", lambda self, wanted: 512)
     A, b = gaussian()
     with pytest.warns(RuntimeWarning, match="the device has memory for 64 of 512 replicas"):
         result = dcra.minimize(A, b, starts=512, seed=0, device="cuda")
