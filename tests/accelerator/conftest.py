@@ -12,6 +12,17 @@ from dcra.accelerator import device, loader, rehearsal
 from dcra.auto import placement
 
 
+@pytest.fixture(autouse=True)
+def arriving(monkeypatch):
+    """With DCRA_RACECHECK=1 every lane says that a stage is read.
+
+    compute-sanitizer does not see that one which does so after __syncwarp speaks for its warp.
+    """
+    if os.environ.get("DCRA_RACECHECK"):
+        options = loader.options_of
+        monkeypatch.setattr(loader, "options_of", lambda wanted: (*options(wanted), "-DARRIVING=32"))
+
+
 @pytest.fixture
 def emulated(monkeypatch, tmp_path):
     """The emulated device in CuPy's place; its `state` may be changed."""

@@ -134,6 +134,19 @@ def test_detection_says_what_was_run(n, options, stages):
     assert f"({stages}; {found.status.value})" in str(found)
 
 
+@pytest.mark.parametrize("name", ["bpsk", "qpsk"])
+def test_what_one_frame_is_drowned_in_proves_nothing_about_another(name):
+    """The noise is guessed from all frames; it must not swallow the channel of those without any."""
+    H = np.array([[1e6 + 2j, -2 + 2j]])
+    kind = CONSTELLATIONS[name]
+    symbols = kind.symbols(np.array(list(itertools.product(kind.choices, repeat=kind.parts))))[:, 0]
+    points = np.array(list(itertools.product(symbols, repeat=2))).T
+    y = np.hstack([[[1e12 + 4j]], H @ points])
+    found = mimo.detect(H, y, None, name, seed=1)
+    losses = np.sum(np.abs(H @ points - y[:, :, None].transpose(1, 0, 2)) ** 2, axis=1)
+    assert np.all(~found.proven | (found.fun <= losses.min(axis=1) + 0.1))
+
+
 def test_one_frame_or_many():
     sent = frames("16qam", 4, 4, 20.0, count=3)
     many = mimo.detect(sent.H, sent.y, sent.noise, "16qam", seed=0)

@@ -116,17 +116,42 @@ def test_entries_that_are_next_to_nothing_fix_no_variable(method, epsilon):
     assert result.lower_bound <= problem.objective(best) < problem.objective(second)
 
 
+@pytest.mark.parametrize("method", SOLVERS)
+def test_sides_that_are_next_to_nothing_fix_no_variable(method):
+    """HiGHS's presolve took 1 for the better value, by a side of 1e-6."""
+    pytest.importorskip(engine_of(method).package)
+    A, b = np.array([[-3.0], [1e15]], np.float32), np.array([-1, 9.99999999e8], np.float32)
+    result = dcra.minimize(A, b, "hinge", domain="binary", method=method)
+    assert (result.fun, result.lower_bound <= 1.0) == (1.0, True)
+
+
 @pytest.mark.parametrize("loss", ["l1", "linf", "epsilon_insensitive", "quantile"])
 def test_what_is_next_to_nothing_is_allowed_for(loss):
     rng = np.random.default_rng(0)
     A = rng.standard_normal((5, 30)) * np.where(rng.random((5, 30)) < 0.3, 1.0, 1e-8)
     problem = Problem([Term(loss, A, rng.standard_normal(5))])
     model = mixed_model(problem)
-    clean = model.clean_rows.toarray() != 0
+    clean = model.clean.rows.toarray() != 0
     without = Problem([Term(loss, np.where(clean[:5, :30], A, 0.0), problem.terms[0].b)])
     assert np.count_nonzero(~clean[:5, :30]) > 50
     worst = max(abs(problem.objective(s) - without.objective(s)) for s in rng.choice([-1.0, 1.0], (200, 30)))
     assert 0 < worst <= model.allowance(0.0)
+
+
+def test_bounds_above_a_neighbour_are_not_believed():
+    @dataclass(frozen=True)
+    class Liar(Exact):
+        name: ClassVar[str] = "liar"
+        package: ClassVar[str] = "numpy"
+
+        def solve(self, model: object, order: Order) -> SolverAnswer:
+            return SolverAnswer(np.ones((1, 6)), 1e3, Status.OPTIMAL)
+
+    problem = Problem([Term("l1", np.eye(6), -np.ones(6))])
+    result = dcra.solve(problem, method=Liar())
+    assert (result.lower_bound, result.status) == (0.0, Status.CONVERGED)  # losses are not negative
+    G = LinearConstraint(np.ones((1, 6)), 6, 6)  # none of the neighbours is feasible
+    assert dcra.solve(problem.replace(constraints=G), method=Liar()).lower_bound > 900
 
 
 def test_whole_models_of_whole_numbers_are_exact():

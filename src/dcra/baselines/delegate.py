@@ -32,8 +32,14 @@ from dcra.search.state import Search
 BUILD_PASSES = 40
 """Passes over A that writing out the model costs, about."""
 
+MOST_CHECKED = 10**9
+"""Entries of A that trying all neighbours of an answer may touch."""
+
 PATIENCE = 0.005
 """Seconds to wait for news from a solver before the driver looks at its limits."""
+
+AGAIN = 0.05
+"""Seconds after which a solver that was to stop, and has not, is told again."""
 
 RELATIVE = 1e-9
 """Share of the objective that rounding inside a solver may cost a bound, besides its tolerances."""
@@ -172,7 +178,7 @@ class SolverSession(State):
 
     def __init__(self, solver: Exact, compiled: Compiled, order: Order) -> None:
         self.solver, self.order = solver, order
-        self.model = mixed_model(compiled.problem)
+        self.compiled, self.model = compiled, mixed_model(compiled.problem)
         self.constraints = compiled.problem.constraints
         self.nothing = np.empty((0, compiled.n))
         self.answer = SolverAnswer(self.nothing)
@@ -191,11 +197,23 @@ class SolverSession(State):
         self.ended.set()
 
     def _confirmed(self, answer: SolverAnswer) -> SolverAnswer:
-        """The answer, without the claim that nothing is feasible unless that is certain."""
+        """The answer, without a bound that is certainly wrong, or an infeasibility that is not certain."""
         if answer.status is not Status.INFEASIBLE:
-            return answer
+            return answer._replace(bound=-inf) if self._contradicted(answer) else answer
         certain = self.constraints is not None and is_infeasible(self.constraints, self.order.seconds)
         return answer if certain else answer._replace(status=Status.CONVERGED)
+
+    def _contradicted(self, answer: SolverAnswer) -> bool:
+        """Whether a neighbour of the last point lies below the bound: presolves go wrong on wide ranges."""
+        if not len(answer.points) or self.compiled.n * self.compiled.work_per_pass > MOST_CHECKED:
+            return False
+        point = self._news(answer).spins[-1:]
+        around = np.where(np.eye(self.compiled.n) > 0, -point, point)
+        if self.constraints is not None:
+            x = np.asarray(self.compiled.decode(around))
+            around = around[np.array([np.max(self.constraints.violation(one)) <= 0 for one in x])]
+        below = self.compiled.judged(around) < self._news(answer).lower_bound
+        return bool(np.any(below))
 
     def advance(self, work: int) -> None:
         self.ended.wait(PATIENCE)
@@ -233,7 +251,8 @@ class SolverSession(State):
         """The last answer; a solver that still runs is stopped, or left behind if it cannot be."""
         out_of_time = self.order.seconds_left() <= 0
         if not self.ended.is_set() and (self.order.stop() or out_of_time):
-            self.ended.wait()
+            while not self.ended.wait(AGAIN):
+                self.order.stop()
         if self.error is not None:
             raise self.error
         return self._news(self.answer).spins

@@ -43,7 +43,7 @@ class Gurobi(Exact):
 
 
 def _optimize(grb: Any, program: Any, model: MixedModel, order: Order) -> SolverAnswer:
-    v = _write(grb, program, model)
+    v = _write(grb, program, model.clean)
     program.Params.MIPGap = 0.0
     program.Params.Threads = order.threads
     program.Params.Seed = order.seed % 2_000_000_000
@@ -82,7 +82,7 @@ def _write(grb: Any, program: Any, model: MixedModel) -> Any:
         (~equal & np.isfinite(model.low), ">", model.low),
     ):
         if chosen.any():
-            program.addMConstr(model.clean_rows[chosen], v, sense, side[chosen])
+            program.addMConstr(model.rows[chosen], v, sense, side[chosen])
     return v
 
 

@@ -27,7 +27,7 @@ class Milp(Exact):
     package: ClassVar[str] = "scipy.optimize"
 
     def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
-        outcome = highs(model, model.integrality, order.seconds)
+        outcome = highs(model.clean, model.integrality, order.seconds)
         points = np.empty((0, model.n)) if outcome.x is None else outcome.x[None, : model.n]
         bound = outcome.mip_dual_bound
         status = {0: Status.OPTIMAL, 2: Status.INFEASIBLE}.get(outcome.status)
@@ -44,6 +44,6 @@ def highs(model: MixedModel, integrality: Host, seconds: float) -> Any:
     options: Any = {"mip_rel_gap": 0.0}
     if isfinite(seconds):
         options["time_limit"] = seconds
-    rows = LinearConstraint(model.clean_rows, model.low, model.high) if model.low.size else ()
+    rows = LinearConstraint(model.rows, model.low, model.high) if model.low.size else ()
     bounds = Bounds(model.lower, model.upper)
     return milp(model.cost, integrality=integrality, bounds=bounds, constraints=rows, options=options)

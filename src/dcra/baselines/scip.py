@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, ClassVar
@@ -26,7 +27,7 @@ class Scip(Exact):
         scip = self.load()
         program = scip.Model()
         program.hideOutput()
-        v = _write(scip, program, model, order)
+        v = _write(scip, program, model.clean, order)
         program.setParam("misc/catchctrlc", False)
         program.setParam("randomization/randomseedshift", order.seed % 2**31)
         if order.points is not None:
@@ -34,7 +35,7 @@ class Scip(Exact):
         _listen(scip, program, v[: model.n], order)
         if isfinite(order.seconds):
             program.setParam("limits/time", order.seconds)
-        order.on_stop(program.interruptSolve)
+        order.on_stop(lambda: _interrupt(program))
         if order.seconds == 0:
             return SolverAnswer(np.empty((0, model.n)))
         program.optimizeNogil()
@@ -49,6 +50,12 @@ class Scip(Exact):
         )
 
 
+def _interrupt(program: Any) -> None:
+    """Between two of its stages SCIP refuses; it is asked again."""
+    with suppress(Exception):
+        program.interruptSolve()
+
+
 def _write(scip: Any, program: Any, model: MixedModel, order: Order) -> list[Any]:
     v = [
         program.addVar(lb=low, ub=high, obj=cost, vtype="B" if whole else "C")
@@ -57,7 +64,7 @@ def _write(scip: Any, program: Any, model: MixedModel, order: Order) -> list[Any
         )
     ]
     keys = [scip.scip.Term(variable) for variable in v]
-    rows = model.clean_rows
+    rows = model.rows
     for i in range(model.low.size):
         if order.seconds == 0:  # not to be solved any more
             break

@@ -12,7 +12,7 @@ z >= +-(M u - h), with the same relaxation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import frexp, inf
 from typing import Any, NamedTuple
@@ -25,6 +25,9 @@ from dcra.foreign import importing
 from dcra.losses import Linear, LInf, Loss, TableLoss
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
+
+NO_SIDE = 1e-6
+"""Sides of rows, in the same units, that are as good as 0: solvers meet them no better."""
 
 LARGEST_SIDE = 1e6
 """Sides of rows, in units of their entries, that are left to solvers as they are."""
@@ -75,22 +78,32 @@ class MixedModel:
         """By how much the bound of a solver that meets rows and reduced costs so far may be too high."""
         if not self.faithful:
             return inf
-        dust = abs(self.rows - self.clean_rows).sum(axis=1)
-        lost = float(np.max(dust, initial=0.0))  # one price may be that of several rows together
-        return self.unit * ((tolerance + lost) * float(np.sum(self.prices)) + tolerance * self.n)
+        return self.unit * ((tolerance + self._lost) * float(np.sum(self.prices)) + tolerance * self.n)
 
     @cached_property
-    def clean_rows(self) -> Any:
-        """Rows without what is next to nothing in those of losses.
+    def clean(self) -> MixedModel:
+        """The same without what is next to nothing in rows of losses, which presolves draw conclusions from.
 
-        The allowance covers it, and presolves have been seen to fix variables by it.
+        What that may cost is allowed for.
         """
-        clean = self.rows.copy()
-        end = clean.indptr[self.low.size - self.n_hard]
-        losses = clean.data[:end]
-        losses[np.abs(losses) < NEGLIGIBLE] = 0.0
-        clean.eliminate_zeros()
-        return clean
+        end = self.low.size - self.n_hard
+        rows = self.rows.copy()
+        entries = rows.data[: rows.indptr[end]]
+        entries[np.abs(entries) < NEGLIGIBLE] = 0.0
+        rows.eliminate_zeros()
+        low, high = self.low.copy(), self.high.copy()
+        for side in (low[:end], high[:end]):
+            side[np.abs(side) < NO_SIDE] = 0.0
+        return replace(self, rows=rows, low=low, high=high)
+
+    @cached_property
+    def _lost(self) -> float:
+        """By how much `clean` moves a row at most; one price may be that of several rows together."""
+        clean, end = self.clean, self.low.size - self.n_hard
+        dust = abs(self.rows - clean.rows).sum(axis=1)[:end]
+        with np.errstate(invalid="ignore"):
+            sides = np.abs([self.low - clean.low, self.high - clean.high])[:, :end]
+        return float(np.max(dust + np.nan_to_num(sides).max(axis=0), initial=0.0))
 
 
 class _ModelBlock(NamedTuple):

@@ -17,6 +17,9 @@
 #define STAGES 4
 #define LAG 2                        // steps after which a stage is taken to be read by all, and filled again
 #define STAGE_BYTES (COLUMNS * ROWS * 4)
+#ifndef ARRIVING
+#define ARRIVING 1                   // lanes that say for their warp that a stage is read
+#endif
 #define FLIP(bits, c, k) __int_as_float(0x40000000u | ((((bits) >> (8 * (c) + (k))) & 1u) << 31))  // x = 1: by -2
 
 #if TABLE
@@ -69,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
   const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
   const u32 full = shared_address(barriers), empty = shared_address(barriers + STAGES);
   if (thread == 0)
-    for (int s = 0; s < STAGES; s++) barrier_init(full + 8 * s, 1), barrier_init(empty + 8 * s, WARPS);
+    for (int s = 0; s < STAGES; s++) barrier_init(full + 8 * s, 1), barrier_init(empty + 8 * s, WARPS * ARRIVING);
   barriers_are_visible();
 #if TABLE
   for (int i = thread; i < ROWS; i += 32 * WARPS) rows[i] = table[i];
@@ -202,8 +205,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
       if (lane == 0) bits[quad] = changed;
     }
     __syncwarp();
+    if (lane < ARRIVING) barrier_arrive(empty + 8 * stage);
     if (lane == 0) {
-      barrier_arrive(empty + 8 * stage);
       const int read = it - LAG;  // one warp in turn fills the stage of these columns again
       if ((it & (WARPS - 1)) == warp && read >= 0 && read + STAGES < total) {
         barrier_wait(empty + 8 * (read % STAGES), (read / STAGES) & 1);

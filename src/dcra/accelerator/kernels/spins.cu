@@ -41,8 +41,9 @@ __device__ __forceinline__ void move_fields(float* fields, const void* couplings
 }
 #endif
 
-// couplings (n, width), or entries[start[j]], ... of column j; F (replicas, width), bits (replicas, width / 32): bit j % 32 of word j / 32 is s_j = 1; width is
-// a multiple of 128 and padding is 0; passes are numbered from `first`, so that short launches do what a long one does.
+// couplings (n, width), or entries[start[j]], ... of column j; F (replicas, width), bits (replicas, width / 32): bit j % 32
+// of word j / 32 is s_j = 1; width is a multiple of 128 and padding is 0; passes are numbered from `first`, so that short
+// launches do what a long one does.
 extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
     anneal_spins(const void* __restrict__ couplings, const int* __restrict__ start, const int2* __restrict__ entries, float* F,
                  u32* bits_of, const float* __restrict__ temperatures, int n,
@@ -73,12 +74,15 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
         const int j = __ffs(accepted) - 1;
         const float t = __shfl_sync(~0u, twice, j);
         changed ^= 1u << j;
+        __syncwarp();  // all have read their fields
         move_fields(fields, couplings, start, entries, base + j, t, width, lane);
         __syncwarp();
         accepted = __ballot_sync(~0u, there && lane > j && twice * fields[base + lane] < allowed);
       }
-      if (lane == 0) bits[base / 32] = changed;
-      __syncwarp();
+      if (changed != word) {
+        if (lane == 0) bits[base / 32] = changed;
+        __syncwarp();
+      }
     }
   }
   for (int i = lane; i < width; i += 32) F[(size_t)replica * width + i] = fields[i];

@@ -59,7 +59,8 @@ def triangular(model: Received) -> Triangular | None:
     spins = kind.q > 2 and (A.shape[0] < A.shape[1] or np.linalg.cond(A) > 1e7)
     A = model.spin_channel if spins else A
     if spins or kind.q == 2:
-        load = max(0.5 * model.noise_or_guess, 1e-2 * float(np.mean(np.sum(A**2, axis=0))))
+        energy = float(np.mean(np.sum(A**2, axis=0)))  # of a column: more would only drown the channel
+        load = np.clip(0.5 * model.noise_or_guess, 1e-2 * energy, energy)
         A = np.vstack([A, np.sqrt(load) * np.eye(A.shape[1])])
         Y = np.hstack([Y, np.zeros((len(Y), A.shape[1]))])
     return _factored(A, Y, kind, spins)
