@@ -151,7 +151,7 @@ def test_bounds_above_a_neighbour_are_not_believed():
     result = dcra.solve(problem, method=Liar())
     assert (result.lower_bound, result.status) == (0.0, Status.CONVERGED)  # losses are not negative
     G = LinearConstraint(np.ones((1, 6)), 6, 6)  # none of the neighbours is feasible
-    assert dcra.solve(problem.replace(constraints=G), method=Liar()).lower_bound > 900
+    assert dcra.solve(problem.replace(constraints=G), method=Liar()).status is Status.OPTIMAL
 
 
 def test_whole_models_of_whole_numbers_are_exact():
