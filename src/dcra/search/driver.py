@@ -13,6 +13,7 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.bounds.dual import rounded_up, trivial_bound
+from dcra.compiled.form import Compiled
 from dcra.engines.base import News, State
 from dcra.model.pool import Solutions
 from dcra.model.problem import Problem
@@ -28,6 +29,9 @@ from dcra.search.workers import Crew, Job, NobodyLeft
 
 CHUNK_SECONDS = 0.002
 MAX_CHUNK = 1 << 40
+FIRST_CHUNK = 200_000
+"""Entries of A that loops touch before anything is measured."""
+
 BOUND_SHARE = 0.1
 """Share of a time limit that the lower bound may take."""
 
@@ -180,7 +184,7 @@ def carry_out_task(
                 take_in(search, news)
         tick()
 
-    work = search.chunk or search.compiled.work_per_pass
+    work = search.chunk or first_chunk(search.compiled)
     search.chunk = advance_in_steps(state, work, search.halted, look, clock)
     return Outcome(state.candidates(), state, clock() - entered)
 
@@ -212,6 +216,11 @@ def take_in(search: Search, news: list[News]) -> None:
         search.bound(rounded_up(search.compiled.problem, item.lower_bound))
 
 
+def first_chunk(compiled: Compiled) -> int:
+    """Work to begin with: a pass, or more of them where loops take well below a millisecond for it."""
+    return max(compiled.work_per_pass, FIRST_CHUNK) if compiled.loops else compiled.work_per_pass
+
+
 def paced(work: int, seconds: float) -> int:
     """The work that would have taken CHUNK_SECONDS, changing by a factor of two at most."""
     factor = CHUNK_SECONDS / max(seconds, 1e-6)
@@ -229,7 +238,7 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     if search.on_device:  # where thousands of them are as quick as one
         starts = min(starts, DEFAULT_STARTS)
     rounds = inf if limit is not None else LEAST_ROUNDS + ROUNDS_PER_START * starts
-    work = search.compiled.work_per_pass
+    work = first_chunk(search.compiled)
     own = relaxation is search.compiled
     form = search.working if own and search.working is not None else relaxation
     stage = in_time(lambda: bound_stage(form, known, inf if limit is None else BOUND_SHARE * limit))
