@@ -31,7 +31,7 @@ cluster-demo: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/python examples/cluster.py $(CLUSTER)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=25 --durations-min=3
 
 # Lines and branches of the solver that the tests go through: make coverage TESTS="tests/engines tests/polish"
 SOLVER := api auto batch bounds compiled constrained engines exact losses methods model polish result search solving

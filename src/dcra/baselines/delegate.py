@@ -32,8 +32,8 @@ from dcra.search.state import Search
 BUILD_PASSES = 40
 """Passes over A that writing out the model costs, about."""
 
-MOST_CHECKED = 10**9
-"""Entries of A that trying all neighbours of an answer may touch."""
+MOST_CHECKED = 10**7
+"""Entries of A that trying all neighbours of an answer may touch: some milliseconds."""
 
 PATIENCE = 0.005
 """Seconds to wait for news from a solver before the driver looks at its limits."""
