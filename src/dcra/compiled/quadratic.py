@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, in_pieces, to_numpy
+from dcra._array import PIECE, Array, Host, from_numpy, in_pieces, to_numpy
 from dcra._kernels.store import Dense, Sparse
 from dcra.model.operators import Operator, few
+from dcra.model.watch import OutOfTime
 
 GRAIN, REACH = 2.0**-4, 2.0**18
 """Fields that are multiples of the one below the other stay exact in float32."""
@@ -130,16 +131,29 @@ def build_quadratic_tables(form: SpinQuadratic | None, c: Host | None, n: int) -
         C = Sparse(A.indptr.astype(np.int64), A.indices.astype(np.int32), values)
         reach = np.abs(field) + 0.5 * np.asarray(abs(A).sum(axis=0)).ravel() * 8.0
     else:
-        A = form.J.dense()
-        values = np.multiply(A, 8.0, dtype=np.float64)
-        np.fill_diagonal(values, 0.0)
+        values, sums = _laid_out(form.J)
         C = Dense(values)
-        reach = np.abs(field) + 0.5 * np.abs(values).sum(axis=0)
+        reach = np.abs(field) + 0.5 * sums
     whole = _whole(values) and _whole(field) and float(np.max(reach, initial=0.0)) < REACH
     dtype = np.float32 if whole else np.float64
     kept = np.ascontiguousarray(values, dtype)
     store = Dense(_frozen(kept)) if isinstance(C, Dense) else Sparse(*map(_frozen, (C.ptr, C.idx, kept)))
     return QuadraticTables(store, _frozen(field.astype(dtype)), whole)
+
+
+def _laid_out(J: Operator) -> tuple[Host, Host]:
+    """8 J with zeros on its diagonal, and what its columns add up to in size; as long as there is time."""
+    A = J.dense()
+    n = len(A)
+    values, sums = np.empty((n, n)), np.zeros(n)
+    step = max(1, PIECE // n)
+    for lo in range(0, n, step):
+        if J.watch is not None and J.watch.over:
+            raise OutOfTime
+        part = np.multiply(A[lo : lo + step], 8.0, out=values[lo : lo + step])
+        np.fill_diagonal(part[:, lo:], 0.0)
+        sums += np.abs(part).sum(axis=0)
+    return values, sums
 
 
 def thresholds(dtype: Any) -> Host:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcra._array import Host
+from dcra._array import Host, in_pieces
 from dcra._kernels.store import Dense, tabu_memory
 from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import QuadraticTables, thresholds
@@ -36,7 +36,8 @@ REFRESH = 256
 def temperature_unit(compiled: Compiled) -> float:
     """What flipping one spin of a random point changes, typically, scaled to the units of `Anneal`."""
     quadratic = compiled.quadratic_tables
-    square = 0.25 * float(np.sum(values_of(quadratic).astype(np.float64) ** 2)) / compiled.n
+    pieces = (piece.astype(np.float64, copy=False) for piece in in_pieces(values_of(quadratic)))
+    square = 0.25 * float(sum(np.dot(piece, piece) for piece in pieces)) / compiled.n
     if compiled.pieces:
         square += (2 * units_at(compiled, _random_residual(compiled)).rho) ** 2
     field = float(np.sqrt(np.mean(quadratic.field.astype(np.float64) ** 2)))
