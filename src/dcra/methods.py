@@ -74,7 +74,9 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
         compiled, "piecewise quadratic", load("dcra.exact.mixed_model:piecewise_quadratic")
     ),
     "kinks": lambda compiled: (
-        "" if has_kinks(compiled.problem) else "losses of the table alone, and A by columns and not too large"
+        ""
+        if has_kinks(compiled.problem)
+        else "losses of the table, or logistic ones, and A by columns and not too large"
     ),
     "clauses": lambda compiled: (
         "" if hasattr(compiled.problem, "clauses") else "clauses, as of dcra.apps.maxsat"

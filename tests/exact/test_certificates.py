@@ -16,7 +16,7 @@ from dcra.io import read_proof
 from dcra.model.exact_value import exact_value
 from tests.campaign.cases import PROFILES
 
-from .test_prove import CURVED, DOMAINS, LOSSES, drawn, planted, points_of
+from .test_prove import CURVED, DOMAINS, LOSSES, drawn, logistic_values, planted, points_of
 
 
 def proof_of(problem, loops=True):
@@ -53,6 +53,15 @@ def test_proofs_hold_whatever_the_numbers_are(profile, loss):
         proof = proof_of(problem)
         least = min(exact_value(problem, x) for x in points_of(problem))
         assert verify(proof, problem, True).bound <= least
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_logistic_losses(exact):
+    problem = drawn("normal", "logistic", 4)
+    verdict = verify(proof_of(problem), problem, exact)
+    least = logistic_values(problem).min()
+    assert float(verdict.bound) <= least
+    assert float(verdict.fun) == pytest.approx(float(least), rel=1e-12)
 
 
 def test_constraints_are_part_of_it():
@@ -159,7 +168,7 @@ def test_a_point_must_be_one():
 def test_other_problems_have_no_such_proofs():
     proof = proof_of(noisy(4, 5))
     with pytest.raises(Refuted, match="none that trees"):
-        verify(proof, dcra.Problem([dcra.Term("logistic", np.eye(4), np.ones(4))]))
+        verify(proof, dcra.Problem([dcra.Term("linf", np.eye(4), np.ones(4))]))
 
 
 @pytest.mark.parametrize("missing", ["events", "ends", "sum", "version"])

@@ -14,6 +14,7 @@ import dcra
 from dcra._kernels.branching import Event
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import compile_problem
+from dcra.exact import kinks
 from dcra.exact.branch import BranchState
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import Unfit, has_kinks, kink_form, mesh_at
@@ -78,6 +79,51 @@ def test_no_wrong_proof(profile, loss, domain):
         if result.status is dcra.Status.OPTIMAL:
             best = exact_value(problem, np.asarray(result.x, float))
             assert float(best - least) <= result.tiny
+
+
+def logistic_values(problem):
+    """F at all points, in long double."""
+    term, X = problem.terms[0], points_of(problem).astype(np.longdouble)
+    z = X @ term.operator.A.T.astype(np.longdouble) - term.b
+    losses = np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
+    return losses @ (term.weight + np.zeros(z.shape[1], np.longdouble)) + (
+        0 if problem.linear is None else X @ problem.linear
+    )
+
+
+@pytest.mark.parametrize("domain", list(DOMAINS))
+@pytest.mark.parametrize("profile", list(PROFILES))
+def test_no_wrong_proof_of_logistic_losses(profile, domain):
+    for seed in range(6):
+        problem = drawn(profile, "logistic", seed, domain)
+        least = logistic_values(problem).min()
+        result = dcra.solve(problem, method="exact", starts=1, seed=0, n_jobs=1)
+        assert result.lower_bound - least <= result.tiny
+        if result.status is dcra.Status.OPTIMAL:
+            assert result.fun - least <= result.tiny
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classifiers_are_proved(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((60, 25))
+    labels = np.sign(A @ rng.choice([-1.0, 1.0], 25) + 2 * rng.standard_normal(60))
+    problem = dcra.Problem([dcra.Term("logistic", -0.5 * labels[:, None] * A, np.zeros(60))])
+    result = dcra.solve(problem, method="exact", starts=2, seed=0)
+    assert result.status is dcra.Status.OPTIMAL
+    assert result.fun <= dcra.solve(problem, starts=50, seed=1).fun + result.tiny
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.3, 7.0])
+def test_tangents_lie_below_the_logistic_loss(weight):
+    z = np.concatenate([np.linspace(-40, 40, 4001), [-700.0, 700.0]])
+    term = dcra.Term("logistic", np.ones((1, 1)), np.zeros(1), weight)
+    below = np.zeros_like(z)
+    for block in kinks._rows_of(term, 0.0):
+        below += block.hi[0] * np.maximum(z - block.b[0], 0)
+    value = weight * (np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))))
+    assert np.all(below <= value + 4e-16 * value)
+    assert np.max(value - below) < 0.01 * weight
 
 
 @pytest.mark.parametrize("loops", [True, False])
@@ -254,8 +300,8 @@ def test_a_callback_ends_it():
 
 
 def test_what_it_does_not_take_is_refused_in_words():
-    with pytest.raises(ValueError, match="losses of the table alone"):
-        dcra.minimize(np.eye(3), np.ones(3), "logistic", method="exact")
+    with pytest.raises(ValueError, match="losses of the table, or logistic ones"):
+        dcra.minimize(np.eye(3), np.ones(3), "linf", method="exact")
     assert not has_kinks(dcra.Problem(quadratic=np.eye(3)))
 
 

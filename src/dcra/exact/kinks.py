@@ -4,7 +4,8 @@
 
 A loss with conjugate e|g| on [lo, hi] is one row, or two where e > 0. Of a curved one, with conjugate
 k g^2/2 + e|g|, tangents are taken whose slopes lie close together where residuals are small, and far apart
-beyond: from one tangent to the next is a kink. A constraint is a row that has no upper, or no lower, end.
+beyond: from one tangent to the next is a kink. So it is with the logistic loss, whose conjugate is minus an
+entropy. A constraint is a row that has no upper, or no lower, end.
 Rows and values are divided by powers of two. Where a number must be rounded, it is rounded so that the sum
 falls: bounds of the sum are bounds of F.
 """
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dcra._array import Host, to_numpy
-from dcra.losses import TableLoss
+from dcra.losses import Logistic, TableLoss
 from dcra.losses.table import Table
 from dcra.model.constraints import Constraints
 from dcra.model.operators import MatrixFree
@@ -36,6 +37,10 @@ MOST_TANGENTS, EVEN, GROWTH = 16, 8, 0.4
 
 FINENESS = 0.5
 """Distance of two tangents, in residuals, as a share of the size that residuals have at a good point."""
+
+
+LOGISTIC_STEP = 0.5
+"""Distance of two tangents of the logistic loss, in residuals."""
 
 
 class Unfit(ArithmeticError):
@@ -123,35 +128,39 @@ class KinkForm:
 
 def is_straight(problem: Problem) -> bool:
     """Whether all losses are piecewise linear, so that the sum of kinks is F itself."""
-    return all(isinstance(t.loss, TableLoss) and not _curvature(t) for t in problem.terms)
+    return all(isinstance(t.loss, TableLoss) and not _curved(t) for t in problem.terms)
 
 
 def has_kinks(problem: Problem) -> bool:
     """Whether a problem is, or is bounded by, a sum of kinks, with matrices that may be laid out."""
-    if not all(isinstance(t.loss, TableLoss) for t in problem.terms) or problem.quadratic is not None:
+    known = all(isinstance(t.loss, TableLoss | Logistic) for t in problem.terms)
+    if not known or problem.quadratic is not None:
         return False
     rows = 1 if problem.constraints is None else 1 + 2 * len(problem.constraints)
-    rows += sum(t.operator.shape[0] * (2 * MOST_TANGENTS if _curvature(t) else 2) for t in problem.terms)
+    rows += sum(t.operator.shape[0] * (2 * MOST_TANGENTS if _curved(t) else 2) for t in problem.terms)
     matrices = not any(isinstance(t.operator, MatrixFree) for t in problem.terms)
     return matrices and problem.n * rows <= MOST_ENTRIES and problem.constraint_kind == "linear"
 
 
 def mesh_at(problem: Problem, x: Host | None) -> tuple[float, ...]:
-    """Slopes from which tangents begin, one for each term, for residuals of the size that x (n,) has."""
-    found = []
-    for term in problem.terms:
-        k = _curvature(term)
-        z = to_numpy(term.b).astype(np.float64)
-        if k > 0 and x is not None:
-            z = np.asarray(term.operator.dense(), np.float64) @ x - z
-        first = FINENESS * float(np.sqrt(np.mean(z * z))) / k if k > 0 else 0.0
-        found.append(2.0 ** (frexp(first)[1] - 1) if 0 < first < inf else float(k > 0))
-    return tuple(found)
+    """Where tangents begin, one number for each term, for residuals of the size that x (n,) has."""
+    return tuple(_first_slope(term, x) for term in problem.terms)
 
 
-def _curvature(term: Term) -> float:
-    """k of the conjugate k g^2/2 + e|g|: 0 where the loss is piecewise linear."""
-    return float(term.loss.table.k)
+def _first_slope(term: Term, x: Host | None) -> float:
+    """The slope of the first tangent; 0 where tangents do not depend on it."""
+    if isinstance(term.loss, Logistic) or not _curved(term):
+        return 0.0
+    z = to_numpy(term.b).astype(np.float64)
+    if x is not None:
+        z = np.asarray(term.operator.dense(), np.float64) @ x - z
+    first = FINENESS * float(np.sqrt(np.mean(z * z))) / term.loss.table.k
+    return float(2.0 ** (frexp(first)[1] - 1)) if 0 < first < inf else 1.0
+
+
+def _curved(term: Term) -> bool:
+    """Whether the loss is not piecewise linear."""
+    return not isinstance(term.loss, TableLoss) or bool(term.loss.table.k > 0)
 
 
 def kink_form(problem: Problem, mesh: tuple[float, ...] | None = None) -> KinkForm:
@@ -196,6 +205,8 @@ def _rows_of(term: Term, first: float) -> list[RowBlock]:
     A = np.asarray(term.operator.dense(), np.float64)
     b = to_numpy(term.b).astype(np.float64)
     weight = np.broadcast_to(np.asarray(to_numpy(np.asarray(term.weight)), np.float64), b.shape)
+    if isinstance(term.loss, Logistic):
+        return _logistic_rows(A, b, weight)
     k, e, lo, hi = term.loss.table
     if k > 0:
         reach = float(np.max(term.operator.row_sizes() + np.abs(b)))
@@ -223,6 +234,21 @@ def _tangent_rows(A: Host, b: Host, weight: Host, table: Table, first: float, re
             price = np.maximum(_inward(weight, float(np.nextafter(slope - before, 0.0)), -inf), 0.0)
             blocks.append(RowBlock(A, ends, *((nothing, price) if sign > 0 else (-price, nothing))))
             before = slope
+    return blocks
+
+
+def _logistic_rows(A: Host, b: Host, weight: Host) -> list[RowBlock]:
+    """Tangents g u + H(g), H the entropy, from the asymptote 0 to the asymptote u; g and h meet at -dH/dg."""
+    middle = LOGISTIC_STEP * np.arange(1 - MOST_TANGENTS, MOST_TANGENTS)
+    slopes = [0.0, *(1 / (1 + np.exp(-middle))).tolist(), 1.0]
+    entropies = [-float(Logistic().conjugate(np.array([g]))) for g in slopes]
+    nothing, blocks = np.zeros(b.size), []
+    for i in range(1, len(slopes)):
+        rise = slopes[i] - slopes[i - 1]
+        meet = (entropies[i - 1] - entropies[i]) / rise
+        ends = b + meet + EPS * (16 / rise + 4 * abs(meet) + 4 * np.abs(b))  # further than where they meet
+        price = np.maximum(_inward(weight, float(np.nextafter(rise, 0.0)), -inf), 0.0)
+        blocks.append(RowBlock(A, ends, nothing, price))
     return blocks
 
 

@@ -8,12 +8,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dcra._array import Host
+from dcra._array import Host, from_numpy, namespace
 from dcra._kernels.branching import Event
 from dcra.exact.certificate import Certificate, form_digest
 from dcra.exact.kinks import KinkForm, Unfit, has_kinks, kink_form
 from dcra.model.exact_value import exact_value
 from dcra.model.problem import Problem
+from dcra.model.rounding import error_at
 
 MOST_PRODUCTS = 200_000_000
 """Products of whole numbers up to which a check is without any rounding, unless it is asked otherwise."""
@@ -73,10 +74,12 @@ def _bound(form: KinkForm, cutoff: float) -> Fraction:
 
 
 def _value(problem: Problem, x: Host) -> Fraction:
-    """F(x), x (n,), without rounding."""
+    """F(x), x (n,), without rounding; of logistic losses, less what rounding may cost."""
     found = exact_value(problem, x)
-    assert found is not None  # all losses are of the table
-    return found
+    if found is not None:
+        return found
+    point = from_numpy(x, problem.like, namespace(problem.like).float64)
+    return Fraction(float(problem.relaxed_objective(point))) - Fraction(error_at(problem, point))
 
 
 def _form_of(problem: Problem, proof: Certificate) -> KinkForm:
