@@ -23,6 +23,7 @@ from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, Starts, State
 from dcra.exact.feasibility import is_infeasible
+from dcra.exact.incumbent import feasible
 from dcra.exact.mixed_model import MixedModel, mixed_model
 from dcra.messages import SolverUnavailable, missing
 from dcra.result import Status
@@ -208,12 +209,8 @@ class SolverSession(State):
         if not len(answer.points) or self.compiled.n * self.compiled.work_per_pass > MOST_CHECKED:
             return False
         point = self._news(answer).spins[-1:]
-        around = np.where(np.eye(self.compiled.n) > 0, -point, point)
-        if self.constraints is not None:
-            x = np.asarray(self.compiled.decode(around))
-            around = around[np.array([np.max(self.constraints.violation(one)) <= 0 for one in x])]
-        below = self.compiled.judged(around) < self._news(answer).lower_bound
-        return bool(np.any(below))
+        around = feasible(self.compiled, np.where(np.eye(self.compiled.n) > 0, -point, point))
+        return bool(np.any(self.compiled.judged(around) < self._news(answer).lower_bound))
 
     def advance(self, work: int) -> None:
         self.ended.wait(PATIENCE)
