@@ -11,7 +11,6 @@ import pytest
 from scipy.sparse.linalg import LinearOperator
 
 import dcra
-from dcra import api
 from dcra.apps.maxsat import ClauseProblem, random_clauses
 from dcra.compiled.form import compile_problem
 from dcra.engines import DCRA, Starts, Sweep
@@ -49,7 +48,7 @@ def slow_matrix(A, clock, seconds):
 def test_the_time_limit_counts_from_the_call(monkeypatch, rng):
     """Terms that take ten seconds to build leave nothing of a limit of five."""
     clock = Clock()
-    for module in (api, options, inside):
+    for module in (options, inside):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=clock))
     A = rng.standard_normal((20, 30))
     result = dcra.minimize(slow_matrix(A, clock, 10.0), np.ones(20), time_limit=5.0, seed=0, n_jobs=1)
@@ -131,7 +130,7 @@ def test_other_parts_are_the_same_kind_of_problem():
 def test_a_limit_is_kept_by_every_method_without_starts_left(monkeypatch, rng):
     """Where the time is over before anything began, the first answer is all there is."""
     clock = Clock()
-    for module in (api, options, inside):
+    for module in (options, inside):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=clock))
     A = rng.standard_normal((8, 10))
     slow = slow_matrix(A, clock, 1.0)
