@@ -148,6 +148,11 @@ def test_bounds_above_a_neighbour_are_not_believed():
             return SolverAnswer(np.ones((1, 6)), 1e3, Status.OPTIMAL)
 
     problem = Problem([Term("l1", np.eye(6), -np.ones(6))])
+    pairs = [
+        np.eye(6)[[k]] - np.eye(6)[[k + 3]] for k in range(3)
+    ]  # two flips away there are feasible points
+    equal = problem.replace(constraints=LinearConstraint(np.concatenate(pairs), 0, 0))
+    assert dcra.solve(equal, method=Liar()).status is Status.CONVERGED
     result = dcra.solve(problem, method=Liar())
     assert (result.lower_bound, result.status) == (0.0, Status.CONVERGED)  # losses are not negative
     G = LinearConstraint(np.ones((1, 6)), 6, 6)  # none of the neighbours is feasible

@@ -34,7 +34,7 @@ BUILD_PASSES = 40
 """Passes over A that writing out the model costs, about."""
 
 MOST_CHECKED = 10**7
-"""Entries of A that trying all neighbours of an answer may touch: some milliseconds."""
+"""Entries of A that trying the neighbours of an answer may touch, and theirs: some milliseconds."""
 
 PATIENCE = 0.005
 """Seconds to wait for news from a solver before the driver looks at its limits."""
@@ -205,12 +205,18 @@ class SolverSession(State):
         return answer if certain else answer._replace(status=Status.CONVERGED)
 
     def _contradicted(self, answer: SolverAnswer) -> bool:
-        """Whether a neighbour of the last point lies below the bound: presolves go wrong on wide ranges."""
-        if not len(answer.points) or self.compiled.n * self.compiled.work_per_pass > MOST_CHECKED:
+        """Whether a point near the last one lies below the bound: presolves go wrong on wide ranges."""
+        compiled = self.compiled
+        n, work = compiled.n, compiled.work_per_pass
+        if not len(answer.points) or n * work > MOST_CHECKED:
             return False
-        point = self._news(answer).spins[-1:]
-        around = feasible(self.compiled, np.where(np.eye(self.compiled.n) > 0, -point, point))
-        return bool(np.any(self.compiled.judged(around) < self._news(answer).lower_bound))
+        around = np.where(np.eye(n) > 0, -1.0, 1.0)
+        if n * (n + 1) // 2 * work <= MOST_CHECKED:
+            one, two = np.triu_indices(n, 1)
+            around = np.concatenate([around, around[one] * around[two]])
+        point = self._news(answer).spins[-1]
+        near = feasible(compiled, around * point)
+        return bool(np.any(compiled.judged(near) < self._news(answer).lower_bound))
 
     def advance(self, work: int) -> None:
         self.ended.wait(PATIENCE)
