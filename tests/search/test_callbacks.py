@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dcra
+from dcra.apps import mimo
 from dcra.exact.enumeration import MAX_WORK, enumerable
 from dcra.search.checks import check_jobs
 from dcra.search.threads import default_jobs
@@ -121,6 +122,9 @@ def test_all_cores():
     assert np.array_equal(one.x, every.x)
     columns = np.stack([B, -B], axis=1)
     assert dcra.minimize_batch(A, columns, starts=1, seed=0, n_jobs=-1).fun.shape == (2,)
+    assert dcra.minimize_batch(A, columns, starts=1, seed=0, n_jobs=-1, chunk=1).fun.shape == (2,)
+    assert len(list(dcra.solve_many([dcra.Problem(linear=[1.0, 2.0])], n_jobs=-1, seed=0))) == 1
+    assert mimo.detect(np.eye(2), np.ones((2, 3)), n_jobs=-1, chunk=2, seed=0).symbols.shape == (2, 3)
     with pytest.raises(ValueError, match="`n_jobs` must be at least 1, or -1 for all cores; got -2"):
         dcra.minimize(A, B, n_jobs=-2)
     with pytest.raises(ValueError, match="`n_jobs` must be at least 1, or -1 for all cores; got 0"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import dcra
 from dcra.apps import compressed_sensing, mimo
 from dcra.apps.qap import qap
 from dcra.batch.lockstep import Lockstep
+from dcra.machines.dispatch import Dispatch
 from dcra.search import driver
 from dcra.search.interrupts import on_interrupt
 
@@ -259,3 +261,28 @@ def test_frames_under_robust_losses(press_at, soft):
     assert found.status == "interrupted"
     assert found.symbols.shape == (16, 3)
     assert len(solves) == 2
+
+
+def test_chunks_of_frames(press_at):
+    sent = mimo.transmit(mimo.iid_channel(16, 16, RNG), 12.0, "16qam", frames=9, rng=RNG)
+    solves = press_at(2)
+    found = mimo.detect(sent.H, sent.y, sent.noise, "16qam", "l1", seed=0, n_jobs=1, chunk=1)
+    assert found.status == "interrupted"
+    assert found.symbols.shape == (16, 9)
+    assert len(solves) == 2
+
+
+def test_chunks_of_frames_by_workers(monkeypatch):
+    """Chunks that nobody has decided by Ctrl-C have first answers."""
+    sent = mimo.transmit(mimo.iid_channel(16, 16, RNG), 12.0, "16qam", frames=9, rng=RNG)
+    hear = Dispatch.hear
+
+    def pressed(self, seconds):
+        press()
+        return hear(self, seconds)
+
+    monkeypatch.setattr(Dispatch, "hear", pressed)
+    with ThreadPoolExecutor(1) as executor:
+        found = mimo.detect(sent.H, sent.y, sent.noise, "16qam", "l1", seed=0, chunk=1, executor=executor)
+    assert found.status == "interrupted"
+    assert found.symbols.shape == (16, 9)

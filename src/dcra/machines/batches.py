@@ -20,7 +20,7 @@ from dcra.machines.worker import Errand
 from dcra.model.operators import as_operator
 from dcra.named import load
 from dcra.result import BatchResult, Status
-from dcra.search.checks import check_count, check_seconds, check_seed
+from dcra.search.checks import check_count, check_jobs, check_seconds, check_seed
 from dcra.search.interrupts import on_interrupt
 from dcra.search.threads import default_jobs
 from dcra.search.workers import PATIENCE, NobodyLeft
@@ -42,7 +42,7 @@ def minimize_chunks(
     begun: float,
 ) -> BatchResult:
     """`minimize_batch` in chunks; `shared` and `options` are its arguments besides."""
-    limit, jobs = check_seconds("time_limit", options["time_limit"]), check_count("n_jobs", n_jobs)
+    limit, jobs = check_seconds("time_limit", options["time_limit"]), check_jobs("n_jobs", n_jobs)
     width = check_count("chunk", chunk)
     options["seed"] = secrets.randbits(32) if options["seed"] is None else check_seed(options["seed"])
     if is_dask(B):

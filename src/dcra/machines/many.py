@@ -19,7 +19,7 @@ from dcra.model.integers import IntegerProblem
 from dcra.model.problem import Problem
 from dcra.named import load
 from dcra.result import Result, Status
-from dcra.search.checks import check_count, check_seconds, check_seed, check_target
+from dcra.search.checks import check_count, check_jobs, check_seconds, check_seed, check_target
 from dcra.search.state import Search
 from dcra.search.threads import default_jobs
 from dcra.search.workers import PATIENCE
@@ -61,7 +61,7 @@ def solve_many(
     >>> {index: result.fun for index, result in dcra.solve_many(problems, seed=0)}
     {0: -2.0, 1: -3.0, 2: -4.0}
     """
-    jobs = check_count("n_jobs", n_jobs)
+    jobs = check_jobs("n_jobs", n_jobs)
     options = load("dcra.api:SolveOptions")(
         method,
         check_seconds("time_limit", time_limit),

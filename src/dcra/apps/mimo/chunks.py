@@ -17,7 +17,8 @@ from dcra.machines.teams import Team, team_for
 from dcra.machines.worker import Errand
 from dcra.named import load
 from dcra.result import Status
-from dcra.search.checks import check_count
+from dcra.search.checks import check_count, check_jobs
+from dcra.search.interrupts import Interruption, on_interrupt
 from dcra.search.threads import default_jobs
 from dcra.search.workers import PATIENCE
 
@@ -35,22 +36,29 @@ def detect_chunks(
     y: Any, about: dict[str, Any], n_jobs: int | None, executor: Any, chunk: int | None, begun: float
 ) -> Detection:
     """`detect` in chunks; `about` are its arguments besides."""
-    frames, jobs = to_numpy(y), check_count("n_jobs", n_jobs)
+    frames, jobs = to_numpy(y), check_jobs("n_jobs", n_jobs)
     width = check_count("chunk", chunk) or CHUNK
     parts = [np.ascontiguousarray(frames[:, lo : lo + width]) for lo in range(0, frames.shape[1], width)]
-    if executor is None:
-        found = [_detect(about, part, jobs) for part in parts]
-    else:
-        make, workers = team_for(executor)
-        found = _side_by_side(parts, make(about), jobs or 2 * (workers or default_jobs()))
-    return joined(found, time.perf_counter() - begun)
+    with on_interrupt() as interrupted:
+        found: dict[int, Detection] = {}
+        if executor is not None:
+            make, workers = team_for(executor)
+            abreast = jobs or 2 * (workers or default_jobs())
+            found = _side_by_side(parts, make(about), abreast, interrupted)
+        for index, part in enumerate(parts):  # what begins after Ctrl-C ends with a first answer
+            if index not in found:
+                found[index] = _detect(about, part, jobs)
+    return joined([found[index] for index in range(len(parts))], time.perf_counter() - begun)
 
 
-def _side_by_side(parts: list[Host], team: Team, abreast: int) -> list[Detection]:
+def _side_by_side(
+    parts: list[Host], team: Team, abreast: int, interrupted: Interruption
+) -> dict[int, Detection]:
+    """The chunks that were decided by Ctrl-C, or all of them."""
     dispatch, waiting = Dispatch(team), list(reversed(range(len(parts))))
     found: dict[int, Detection] = {}
     try:
-        while waiting or len(dispatch):
+        while (waiting or len(dispatch)) and not interrupted:
             dispatch.send_again()
             while waiting and len(dispatch) < abreast:
                 index = waiting.pop()
@@ -58,7 +66,7 @@ def _side_by_side(parts: list[Host], team: Team, abreast: int) -> list[Detection
             found |= {index: answer for index, answer, _ in dispatch.hear(PATIENCE)}
     finally:
         dispatch.close()
-    return [found[index] for index in range(len(parts))]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
