@@ -9,12 +9,16 @@ from scipy.optimize import LinearConstraint
 from scipy.sparse.linalg import aslinearoperator
 
 import dcra
-from dcra.apps import maxsat, qap
+from dcra import apps, retrieval
+from dcra.apps import compressed_sensing, maxsat, mimo, qap
 from dcra.losses import Loss
 
 MASKED = np.ma.masked_equal(np.eye(3), 0.0)
 INDEX = np.ma.masked_equal([0, 1], 1)
 ROW = np.ma.masked_equal([1.0, 2.0, 3.0], 2.0)
+COLUMN = ROW[:, None]
+SIGNS = np.ma.array([[1, -1], [-1, 1]], mask=[[True, False], [False, False]])
+LABELS = np.ma.masked_equal([0, 1], 1)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +47,50 @@ ROW = np.ma.masked_equal([1.0, 2.0, 3.0], 2.0)
         (lambda: qap.qap_problem(np.eye(3), MASKED), "`distance` must not be masked"),
         (lambda: dcra.minimize_batch(np.eye(3), MASKED), "`B` must not be masked"),
         (lambda: maxsat.solve([[1], [2], [3]], weights=ROW), "`weights` must not be masked"),
+        (lambda: dcra.minimize_batch(np.eye(3), np.eye(3), x0=ROW), "`x0` must not be masked"),
+        (lambda: dcra.minimize_batch(np.eye(3), np.eye(3), linear=MASKED), "`linear` must not be masked"),
+        (lambda: dcra.integers(ROW, 5), "`low` must not be masked"),
+        (lambda: apps.maxcut(MASKED), "`graph` must not be masked"),
+        (lambda: apps.qubo(MASKED), "`quadratic` must not be masked"),
+        (lambda: compressed_sensing.recover(np.eye(3), ROW), "`y` must not be masked"),
+        (lambda: mimo.detect(MASKED, np.ones(3)), "`H` must not be masked"),
+        (lambda: mimo.detect(np.eye(3), ROW), "`y` must not be masked"),
+        (lambda: mimo.detect(np.eye(3), np.ones(3), ROW), "`noise` must not be masked"),
+        (lambda: mimo.alphabet(ROW), "`points` must not be masked"),
+        (lambda: retrieval.pack(SIGNS), "`signs` must not be masked"),
+        (lambda: retrieval.hamming_distances(SIGNS, SIGNS), "`queries` must not be masked"),
+        (lambda: retrieval.search(SIGNS.data, SIGNS, 1), "`database` must not be masked"),
+        (
+            lambda: retrieval.mean_average_precision(SIGNS.data, SIGNS.data, LABELS, [0, 1]),
+            "`query_labels` must not be masked",
+        ),
     ],
 )
 def test_masked_arrays_are_refused(make, match):
     with pytest.raises(ValueError, match=match):
         make()
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "match"),
+    [(COLUMN, [0, 1, 2], "`X` must not be masked"), ([[0.0], [1.0], [2.0]], ROW, "`y` must not be masked")],
+)
+@pytest.mark.parametrize("name", ["BinaryRegressor", "SupervisedHashing"])
+def test_masked_samples_are_refused(name, X, y, match):
+    pytest.importorskip("sklearn")
+    with pytest.raises(ValueError, match=match):
+        getattr(apps, name)().fit(X, y)
+
+
+def test_masked_samples_are_refused_after_a_fit():
+    pytest.importorskip("sklearn")
+    model = apps.BinaryRegressor(random_state=0).fit(COLUMN.data, [0.0, 1.0, 2.0])
+    for call in (lambda: model.predict(COLUMN), lambda: model.outliers(COLUMN, np.ones(3))):
+        with pytest.raises(ValueError, match="`X` must not be masked"):
+            call()
+    codes = apps.SupervisedHashing(4, feature_map="linear", random_state=0).fit(COLUMN.data, [0, 1, 1])
+    with pytest.raises(ValueError, match="`X` must not be masked"):
+        codes.transform(COLUMN)
 
 
 def test_arrays_that_mask_nothing_are_arrays():

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from dcra._array import Host, to_numpy
 from dcra.messages import shown
+from dcra.model.checks import refuse_masked
 from dcra.model.problem import Problem
 from dcra.named import load
 from dcra.result import Result
@@ -173,6 +174,7 @@ def edges_of_cut(problem: Problem) -> tuple[Host, Host, Host] | None:
 
 def edge_list(graph: Any) -> tuple[list[Any], Host, Host, Host]:
     """Nodes, and edges (row, col, weight) between their places, of a graph in any of its forms."""
+    refuse_masked("graph", graph)
     if hasattr(graph, "nodes") and hasattr(graph, "edges"):
         return _networkx_edges(graph)
     if hasattr(graph, "tocoo") or (isinstance(graph, np.ndarray) and graph.ndim == 2 and _square(graph)):

@@ -15,6 +15,7 @@ from dcra.apps._scale import Scaled, fit_scale
 from dcra.apps._sharing import SharesExecutor
 from dcra.engines.base import Engine
 from dcra.losses import Huber, Loss, Quantile, as_loss
+from dcra.model.checks import refuse_masked
 from dcra.model.term import vector
 from dcra.search.checks import check_seconds
 from dcra.search.interrupts import on_interrupt
@@ -156,6 +157,8 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
             Not negative; a weight k counts a row k times.
         """
         begun = time.perf_counter()
+        for name, given in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            refuse_masked(name, given)
         X, y = validate_data(self, X, y, accept_sparse="csc", y_numeric=True, multi_output=True)
         loss = self._loss()
         weight = _row_weights(sample_weight, X, loss)
@@ -220,6 +223,7 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
     def predict(self, X: Any) -> Host:
         """X w + intercept, of shape (n_samples,) or (n_samples, n_outputs)."""
         check_is_fitted(self)
+        refuse_masked("X", X)
         X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
         return self._predict(X)
 
@@ -241,6 +245,8 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
             raise ValueError("`outliers` needs a fit of one output; fit each column of y by itself")
         if not 0 < factor < inf:
             raise ValueError(f"`factor` must be positive and finite; got {factor!r}")
+        refuse_masked("X", X)
+        refuse_masked("y", y)
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), y_numeric=True, reset=False)
         return report(np.asarray(y, np.float64), self._predict(X), float(factor))
 

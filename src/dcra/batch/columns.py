@@ -10,6 +10,8 @@ import numpy as np
 from dcra._array import Host, is_array, to_numpy
 from dcra.batch.arrays import LEAST_SECONDS
 from dcra.batch.lockstep import Stop
+from dcra.messages import shown
+from dcra.model.checks import refuse_masked
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
 from dcra.result import Result, Status
@@ -36,7 +38,11 @@ def per_column(name: str, given: Any, n: int, k: int) -> Host | None:
     """Vectors (k, n), one for each column, from an array (n,) or (n, k); None where none is given."""
     if given is None:
         return None
-    host = np.asarray(to_numpy(given) if is_array(given) else given, dtype=np.float64)
+    refuse_masked(name, given)
+    try:
+        host = np.asarray(to_numpy(given) if is_array(given) else given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must hold real numbers; got {shown(given)}") from error
     if host.shape not in ((n,), (n, k)):
         raise ValueError(
             f"`{name}` must have shape ({n},), or ({n}, {k}) for one in each column; got {host.shape}"

@@ -17,6 +17,7 @@ import numpy as np
 from dcra._array import Array, Host, from_numpy, is_array, is_numpy, namespace, to_numpy
 from dcra.foreign import importing
 from dcra.messages import shown
+from dcra.model.checks import refuse_masked
 from dcra.model.constraints import Cardinality, Constraints, StatedRows, Worded, block_of, named
 from dcra.model.operators import MatrixFree, Operator
 from dcra.model.problem import Problem
@@ -55,6 +56,7 @@ def integers(low: Any, high: Any) -> Integers:
     array([4., 3.])
     """
     for name, end in (("low", low), ("high", high)):
+        refuse_masked(name, end)
         array = np.asarray(end)
         if array.dtype.kind not in "iuf" or array.ndim > 1:
             raise TypeError(f"`{name}` must be whole numbers, one or one for each variable; got {shown(end)}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host
+from dcra.model.checks import refuse_masked
 
 WORD = 8
 """Bytes that are compared at a time."""
@@ -21,6 +22,7 @@ def pack(signs: Host, name: str = "signs") -> Host:
     array([[160],
            [ 32]], dtype=uint8)
     """
+    refuse_masked(name, signs)
     signs = np.asarray(signs)
     if signs.ndim != 2:
         raise ValueError(f"`{name}` must have shape (n, r); got {signs.shape}")
@@ -55,6 +57,7 @@ def hamming_distances(queries: Host, database: Host) -> Host:
 
 
 def check_packed(name: str, codes: Any) -> Host:
+    refuse_masked(name, codes)
     packed: Host = np.asarray(codes)
     if packed.ndim != 2 or packed.dtype != np.uint8:
         raise TypeError(
@@ -66,6 +69,7 @@ def check_packed(name: str, codes: Any) -> Host:
 
 def as_packed(name: str, codes: Any) -> Host:
     """Codes in packed form, be they packed already, uint8 (n, bytes), or signs (n, r)."""
+    refuse_masked(name, codes)
     array: Host = np.asarray(codes)
     return check_packed(name, array) if array.dtype == np.uint8 else pack(array, name)
 

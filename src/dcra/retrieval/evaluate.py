@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcra._array import Host
+from dcra.model.checks import refuse_masked
 from dcra.retrieval import metrics
 from dcra.retrieval.codes import check_both, hamming_distances
 from dcra.retrieval.search import CHUNK, ranking
@@ -145,6 +146,8 @@ def _precisions(Q: Host, D: Host, gains: Any, ties: str) -> Iterator[Host]:
 
 def _gains(query_labels: Any, database_labels: Any, n_queries: int, n_database: int) -> Any:
     """A function of a range of queries: how many labels they share with every sample of the database."""
+    for name, given in (("query_labels", query_labels), ("database_labels", database_labels)):
+        refuse_masked(name, given)
     left, right = np.asarray(query_labels), np.asarray(database_labels)
     for name, labels, n in (("query_labels", left, n_queries), ("database_labels", right, n_database)):
         if len(labels) != n:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcra._array import Host, is_array, to_numpy
 from dcra.losses import L1, Loss, as_loss
+from dcra.model.checks import refuse_masked
 from dcra.model.operators import DenseMatrix, MatrixFree, Operator, as_operator
 
 
@@ -61,6 +62,7 @@ def check(
 
 
 def _measurements(y: Any, shape: tuple[int, int]) -> Host:
+    refuse_masked("y", y)
     host = to_numpy(y) if is_array(y) else np.asarray(y)
     if host.dtype.kind not in "fiub":
         raise TypeError(f"`y` must hold real numbers; got dtype {host.dtype}")

@@ -15,6 +15,7 @@ from dcra.apps.hashing.blocks import SampleRows, ordered, ranges
 from dcra.apps.hashing.features import MAP_ROWS, Features, feature_map, mapped
 from dcra.apps.hashing.ridge import signs
 from dcra.apps.hashing.targets import TargetTable, label_table
+from dcra.model.checks import refuse_masked
 from dcra.result import Status
 from dcra.search.interrupts import on_interrupt
 from dcra.search.threads import one_blas_thread
@@ -60,6 +61,8 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         y : (n,) array of classes or (n, c) array of 0 and 1
         """
         self._check_options()
+        refuse_masked("X", X)
+        refuse_masked("y", y)
         seed, self._jobs = self._seed(), effective_n_jobs(self.n_jobs)
         rows = self._rows(X)
         table = self._labels(y, rows.n)
@@ -77,6 +80,7 @@ class LinearHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             columns = (X.chunks[0], (self.n_bits,))
             hashed = {"transformer": self.feature_map_, "P": self.projection_, "dtype": np.int8}
             return X.rechunk({1: -1}).map_blocks(encode, **hashed, chunks=columns)
+        refuse_masked("X", X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         rows = SampleRows(X)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dcra.losses import Loss, SquaredL2
 from dcra.messages import shown
+from dcra.model.checks import refuse_masked
 from dcra.model.logic import one_of
 from dcra.model.problem import Problem
 from dcra.model.term import Term
@@ -60,6 +61,8 @@ def alphabet(points: Any, bits: Any = None, name: str = "own") -> Alphabet:
     bits : (q, d) array of 0 and 1, optional
         What each point stands for; by default its index in binary digits, most significant first.
     """
+    refuse_masked("points", points)
+    refuse_masked("bits", bits)
     array = np.asarray(points)
     if array.ndim != 1 or array.size < 2 or array.dtype.kind not in "fiuc":
         raise TypeError(f"`points` must be a vector of at least two complex numbers; got {shown(points)}")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dcra.apps.mimo.constellations import Constellation, constellation_of
 from dcra.foreign import importing
+from dcra.model.checks import refuse_masked
 
 Host = NDArray[Any]
 
@@ -111,6 +112,7 @@ def prepared(H: Any, y: Any, noise: Any) -> tuple[Host, Host, Any, Callable[[Hos
             f"`y` must have shape {(H.shape[1], H.shape[0])}, a column for each channel of `H` of shape "
             f"{H.shape}; got {y.shape}"
         )
+    refuse_masked("noise", noise)
     if np.ndim(noise) == 1:
         variance = np.asarray(noise)
         if variance.dtype.kind not in "fiu" or variance.shape != (H.shape[-2],):
@@ -140,6 +142,7 @@ def received(H: Any, y: Any, constellation: str | Constellation, noise: Any) -> 
 
 
 def _complex(name: str, x: Any) -> Host:
+    refuse_masked(name, x)
     array = np.asarray(x)
     if array.dtype.kind not in "fiubc":
         raise TypeError(f"`{name}` must hold numbers; got dtype {array.dtype}")
