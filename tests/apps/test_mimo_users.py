@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+import dcra
 from dcra.apps import mimo
 from dcra.apps.mimo.constellations import LABELS, constellation_of, nr_table
 
@@ -67,6 +68,18 @@ def test_256_points(name):
     bits, s = draw(rng, "256qam", 6, 5)
     found = mimo.detect(H, noisy(rng, H, s, 1e-6), 1e-6, name, seed=0)
     assert np.array_equal(found.bits, bits)
+
+
+def test_256_points_against_all_frames():
+    rng = np.random.default_rng(12)
+    kind = constellation_of("256qam")
+    every = kind.symbols(np.array(list(product(kind.choices, repeat=4))))
+    H = mimo.iid_channel(3, 2, rng)
+    y = noisy(rng, H, draw(rng, "256qam", 2, 3)[1], 0.05)
+    found = mimo.detect(H, y, 0.05, "256QAM", seed=0)
+    best = [np.min(np.sum(np.abs(every @ H.T - frame) ** 2, axis=1)) for frame in y.T]
+    assert found.fun == pytest.approx(best)
+    assert found.proven.all()
 
 
 @pytest.mark.parametrize("name", ["QPSK", "16-QAM", "64Qam", "BPSK", "4QAM"])
@@ -185,7 +198,86 @@ def test_bad_requests(options, error, match):
         mimo.detect(np.eye(4), np.ones(4), **options)
 
 
+def test_a_user_may_draw_what_can_be_detected():
+    """Frames of every kind of constellation, with its own energy and labels, and detection of them."""
+    rng = np.random.default_rng(7)
+    H = mimo.iid_channel(8, 3, rng)
+    own = mimo.alphabet([3, 3j, -3], [[0, 0], [0, 1], [1, 1]])
+    for kind, labels in (("8-PSK", None), (own, None), ("16qam", "3GPP"), ("16qam", None)):
+        sent = mimo.transmit(H, 40.0, kind, frames=4, rng=rng, labels=labels)
+        found = mimo.detect(H, sent.y, sent.noise, kind, labels=labels, seed=0)
+        assert np.array_equal(found.bits, sent.bits)
+        assert np.allclose(found.symbols, sent.symbols)
+        assert len(sent.levels) == 4
+    quiet, loud = (mimo.transmit(H, 10.0, k, rng=rng).noise for k in ("qpsk", own))
+    assert loud == pytest.approx(9 * quiet)
+
+
+def test_huber_of_points_takes_its_threshold_from_residuals():
+    """Among all frames the best one, by the threshold that an l1 fit leaves."""
+    rng = np.random.default_rng(8)
+    H = mimo.iid_channel(6, 3, rng)
+    sent = mimo.transmit(H, 20.0, "8psk", frames=5, impulsive=True, rng=rng)
+    every = mimo.alphabet(np.exp(1j * np.pi * (2 * np.arange(8) + 1) / 8))
+    symbols = every.points[np.array(list(product(range(8), repeat=3)))]
+    found = mimo.detect(H, sent.y, sent.noise, "8psk", "huber", seed=0)
+    first = mimo.detect(H, sent.y, sent.noise, "8psk", "l1", seed=0)
+
+    def parts(s):
+        e = s @ H.T - sent.y.T[:, None, :]
+        return np.concatenate([e.real, e.imag], axis=-1)
+
+    scale = 1.345 * 1.4826 * np.median(np.abs(parts(first.symbols.T[:, None, :])))
+    a = np.abs(parts(symbols))
+    values = np.where(a <= scale, a**2 / 2, scale * (a - scale / 2)).sum(axis=-1)
+    assert found.fun == pytest.approx(values.min(axis=1))
+
+
+def test_time_limits_reach_the_search_for_points(monkeypatch):
+    rng = np.random.default_rng(9)
+    sent = mimo.transmit(mimo.iid_channel(12, 10, rng), 20.0, "8psk", frames=2, rng=rng)
+    limits, solve = [], dcra.api.solve
+
+    def seen(problem, **options):
+        limits.append(options["time_limit"])
+        return solve(problem, **options)
+
+    monkeypatch.setattr(dcra.api, "solve", seen)
+    mimo.detect(sent.H, sent.y, sent.noise, "8psk", seed=0, time_limit=1000)
+    assert len(limits) == 2
+    assert 0 < limits[1] < limits[0] < 1000
+
+
+@pytest.mark.parametrize("kind", ["qpsk", "8psk"])
+def test_what_does_not_fit_is_said_for_grids_and_for_points(kind):
+    with pytest.raises(ValueError, match=r"`y` must have shape \(4,\), or \(4, k\) .* got \(3, 2\)"):
+        mimo.detect(np.eye(4), np.ones((3, 2)), None, kind)
+    with pytest.raises(ValueError, match=r"`H` must have shape \(n_receive, n_send\)"):
+        mimo.detect(np.ones(4), np.ones(4), None, kind)
+    with pytest.raises(ValueError, match=r"`noise` must be a positive variance; got -1"):
+        mimo.detect(np.eye(4), np.ones(4), -1.0, kind)
+    with pytest.raises(ValueError, match=r"`noise` must be a number or have shape \(4,\); got \(4, 2\)"):
+        mimo.detect(np.eye(4), np.ones((4, 2)), np.ones((4, 2)), kind)
+    with pytest.raises(ValueError, match=r"`executor` and `chunk` go with one channel for all frames"):
+        mimo.detect(np.ones((2, 4, 4)), np.ones((4, 2)), None, kind, chunk=1)
+    for scale in (1e-310, 1e160):
+        with pytest.raises(ValueError, match="`H` must hold numbers whose squares float64 can sum"):
+            mimo.detect(scale * np.eye(4), np.ones(4), None, kind)
+    assert mimo.detect(np.eye(4), np.ones(4), np.array(0.1), kind, seed=0).symbols.shape == (4,)
+
+
+def test_names_of_constellations():
+    with pytest.raises(TypeError, match=r"`constellation` must be a name, such as bpsk, .*; got list"):
+        mimo.detect(np.eye(4), np.ones(4), None, [1, -1])
+    with pytest.raises(ValueError, match=r"`constellation` must be a grid here, one of bpsk.*; 8psk is none"):
+        mimo.received(np.eye(4), np.ones(4), "8psk", None)
+    with pytest.raises(TypeError, match=r"`constellation` must be a grid here, .*; got Alphabet"):
+        mimo.received(np.eye(4), np.ones(4), mimo.alphabet([1, -1]), None)
+
+
 def test_bad_alphabets():
+    with pytest.raises(ValueError, match=r"`bits` must be those of points .*; none has \[1, 1\]"):
+        mimo.alphabet([1, 2, 3]).from_bits([[0, 1], [1, 1]])
     with pytest.raises(TypeError, match="`points` must be a vector of at least two complex numbers"):
         mimo.alphabet([1.0])
     with pytest.raises(ValueError, match="`points` must be finite and all different"):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcra.apps.mimo.constellations import PHASES, Constellation, constellation_of, plain
+from dcra.apps.mimo.parallel import Threads
 from dcra.losses import Loss, SquaredL2
 from dcra.messages import shown
 from dcra.model.checks import refuse_masked
@@ -43,12 +45,21 @@ class Alphabet:
         """Bits that each point stands for."""
         return int(self.table.shape[1])
 
+    @property
+    def energy(self) -> float:
+        """Mean energy of a point."""
+        return float(np.mean(np.abs(self.points) ** 2))
+
     def from_bits(self, bits: Host) -> Host:
         """Which point (..., n) each group of bits (..., n, digits) stands for."""
         weights = 1 << np.arange(self.bits_per_symbol)[::-1]
         where = np.full(1 << self.bits_per_symbol, -1)
         where[self.table @ weights] = np.arange(self.q)
-        return np.asarray(where[np.asarray(bits) @ weights])
+        index = np.asarray(where[np.asarray(bits) @ weights])
+        if np.any(index < 0):
+            odd = np.asarray(bits)[index < 0][0].tolist()
+            raise ValueError(f"`bits` must be those of points of the constellation; none has {odd}")
+        return index
 
 
 def alphabet(points: Any, bits: Any = None, name: str = "own") -> Alphabet:
@@ -80,6 +91,17 @@ def alphabet(points: Any, bits: Any = None, name: str = "own") -> Alphabet:
     return Alphabet(name, array, table.astype(np.int64))
 
 
+def kind_of(kind: Any, labels: str | None = None) -> Constellation | Alphabet:
+    """A grid or points, by name or as they are."""
+    if not isinstance(kind, Alphabet | Constellation) and plain(kind) == PHASES:
+        kind = phases(8)
+    if not isinstance(kind, Alphabet):
+        return constellation_of(kind, labels)
+    if labels is not None:
+        raise ValueError("`labels` goes with grids; points have the bits that `mimo.alphabet` gives them")
+    return kind
+
+
 def phases(q: int) -> Alphabet:
     """q points on the unit circle, Gray bits along it; the first at angle pi / q."""
     k = np.arange(q)
@@ -98,29 +120,31 @@ class Chosen:
     status: Status
 
 
-def choose(H: Host, Y: Host, kind: Alphabet, loss: Loss, options: dict[str, Any], over: Any) -> Chosen:
+def choose(H: Host, Y: Host, kind: Alphabet, loss: Loss, seed: int, threads: Threads) -> Chosen:
     """The points of each frame of Y (k, n_receive) with a small loss of Hs - y.
 
-    Few frames of points are all tried; more are a choice for each symbol, searched as a problem.
-    `over` says when to take the nearest points of the matched filter instead.
+    Few frames of points are all tried; more are a choice for each symbol, searched as a problem. Where the
+    time is over the nearest points of the matched filter are taken instead.
     """
     few = kind.q ** H.shape[1] <= ALL
     every = np.array(list(product(range(kind.q), repeat=H.shape[1]))) if few else np.empty((0, 0), int)
     index, sure = np.empty((len(Y), H.shape[1]), int), np.zeros(len(Y), bool)
     for f, y in enumerate(Y):
-        if over():
+        if threads.stop():
             index[f] = _matched(H, y, kind)
         elif few:
-            values = loss.value(_parts(kind.points[every] @ H.T - y))
+            values = loss.value(parts(kind.points[every] @ H.T - y))
             index[f], sure[f] = every[int(np.argmin(values))], True
         else:
+            options = {"seed": seed, "n_jobs": threads.n_jobs, "time_limit": threads.left}
             index[f] = _searched(H, y, kind, loss, options)
-    fun = np.asarray(loss.value(_parts(kind.points[index] @ H.T - Y)))
+    fun = np.asarray(loss.value(parts(kind.points[index] @ H.T - Y)))
     ending = Status.OPTIMAL if sure.all() else Status.CONVERGED
     return Chosen(index, fun, sure, "enumerate" if few else "auto", ending)
 
 
-def _parts(e: Host) -> Host:
+def parts(e: Host) -> Host:
+    """Real parts, then imaginary ones."""
     return np.concatenate([e.real, e.imag], axis=-1)
 
 
@@ -134,7 +158,7 @@ def _searched(H: Host, y: Host, kind: Alphabet, loss: Loss, options: dict[str, A
 
     n = H.shape[1]
     columns = (H[:, :, None] * kind.points).reshape(len(H), n * kind.q)
-    A, b = np.vstack([columns.real, columns.imag]), _parts(y)
+    A, b = np.vstack([columns.real, columns.imag]), parts(y)
     groups = one_of(np.arange(n * kind.q).reshape(n, kind.q))
     if isinstance(loss, SquaredL2):
         form = {"linear": -2 * A.T @ b, "quadratic": A.T @ A, "constant": float(b @ b)}

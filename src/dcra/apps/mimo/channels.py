@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dcra.apps.mimo.constellations import Constellation, constellation_of
+from dcra.apps.mimo.alphabets import Alphabet, kind_of
+from dcra.apps.mimo.constellations import Constellation
 
 Host = NDArray[Any]
 
@@ -27,11 +28,12 @@ class Frames(NamedTuple):
     y : (n_receive, k) complex array
     symbols : (n_send, k) complex array
     levels : (k, parts n_send) array
-        The symbols in real numbers: levels of their real parts, then of their imaginary ones.
+        The symbols in real numbers: levels of their real parts, then of their imaginary ones. Of points that
+        are no grid, which they are (k, n_send).
     noise : float
         The variance E|n_i|^2.
     bits : (n_send, k, bits per symbol) array of 0 and 1
-        The Gray bits of the symbols, in the order of `Detection.bits`.
+        The bits of the symbols, in the order of `Detection.bits`.
     """
 
     H: Host
@@ -84,22 +86,35 @@ def impulsive_noise(
 def transmit(
     H: Host,
     snr_db: float,
-    constellation: str | Constellation = "qpsk",
+    constellation: str | Constellation | Alphabet = "qpsk",
     *,
     frames: int = 1,
     impulsive: bool = False,
     rng: np.random.Generator,
     noise: float | None = None,
+    labels: str | None = None,
 ) -> Frames:
-    """Random symbols through a channel; `noise` replaces the variance that the SNR gives."""
-    kind = constellation_of(constellation)
-    n = H.shape[1]
-    levels = 2.0 * rng.integers(kind.q, size=(frames, kind.parts * n)) - (kind.q - 1)
-    symbols = kind.symbols(levels).T
-    variance = noise_variance(H, snr_db) if noise is None else noise
+    """Random symbols through a channel; `noise` replaces the variance that the SNR gives.
+
+    `constellation` and `labels` are those of `detect`.
+    """
+    kind = kind_of(constellation, labels)
+    levels, symbols, bits, energy = _sent(kind, frames, H.shape[1], rng)
+    variance = energy * noise_variance(H, snr_db) if noise is None else noise
     draw = impulsive_noise if impulsive else gaussian_noise
-    y = H @ symbols + draw((H.shape[0], frames), variance, rng)
-    return Frames(H, y, symbols, levels, variance, np.moveaxis(kind.bits(levels), 0, 1))
+    y = H @ symbols.T + draw((H.shape[0], frames), variance, rng)
+    return Frames(H, y, symbols.T, levels, variance, np.moveaxis(bits, 0, 1))
+
+
+def _sent(
+    kind: Constellation | Alphabet, frames: int, n: int, rng: np.random.Generator
+) -> tuple[Host, Host, Host, float]:
+    """Random levels, or which points, of frames; their symbols, bits and mean energy."""
+    if isinstance(kind, Alphabet):
+        index = rng.integers(kind.q, size=(frames, n))
+        return index, kind.points[index], kind.table[index], kind.energy
+    levels = 2.0 * rng.integers(kind.q, size=(frames, kind.parts * n)) - (kind.q - 1)
+    return levels, kind.symbols(levels), kind.bits(levels), 1.0
 
 
 def _gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Host:

@@ -129,20 +129,37 @@ CONSTELLATIONS = {
     "256qam": Constellation("256qam", 16, 2),
 }
 
+GRIDS = ", ".join(CONSTELLATIONS)
+PHASES = "8psk"
+"""The one that has a name and is no grid."""
+
 LABELS = ("gray", "3gpp")
 
 
 def constellation_of(name: str | Constellation, labels: str | None = None) -> Constellation:
-    """By name, in any case and with or without a hyphen; `labels` says which bits its points have."""
+    """A grid by name; `labels` says which bits its points have."""
+    labels = labels.lower() if isinstance(labels, str) else labels
     if labels is not None and labels not in LABELS:
         raise ValueError(suggest("labels", labels, LABELS))
     if isinstance(name, Constellation):
         return name if labels is None else replace(name, labels=labels)
-    key = name.lower().replace("-", "").replace(" ", "") if isinstance(name, str) else name
-    key = {"4qam": "qpsk", "4psk": "qpsk", "2psk": "bpsk"}.get(key, key)
+    if not isinstance(name, str):
+        raise TypeError(f"`constellation` must be a grid here, one of {GRIDS}; got {type(name).__name__}")
+    key = plain(name)
+    if key == PHASES:
+        raise ValueError(f"`constellation` must be a grid here, one of {GRIDS}; {PHASES} is none")
     if key not in CONSTELLATIONS:
-        raise ValueError(suggest("constellation", name, [*CONSTELLATIONS, "8psk"]))
+        raise ValueError(suggest("constellation", name, [*CONSTELLATIONS, PHASES]))
     return replace(CONSTELLATIONS[key], labels=labels or "gray")
+
+
+def plain(name: Any) -> str:
+    """The name of a constellation as we write it: in any case, with or without a hyphen, or another one."""
+    if not isinstance(name, str):
+        what = type(name).__name__
+        raise TypeError(f"`constellation` must be a name, such as {GRIDS}, or a `mimo.alphabet`; got {what}")
+    key = name.lower().replace("-", "").replace(" ", "").replace("_", "")
+    return {"4qam": "qpsk", "4psk": "qpsk", "2psk": "bpsk"}.get(key, key)
 
 
 def gray_table(q: int) -> Host:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dcra.apps.mimo.alphabets import Alphabet, choose, phases
-from dcra.apps.mimo.constellations import Constellation, constellation_of
-from dcra.apps.mimo.model import Received, prepared, received
+from dcra.apps.mimo.alphabets import Alphabet, choose, kind_of, parts
+from dcra.apps.mimo.constellations import Constellation
+from dcra.apps.mimo.model import Received, check_frames, check_variance, prepared, received
 from dcra.apps.mimo.parallel import Threads
-from dcra.apps.mimo.robust import down_weighted, fit_robustly, residuals
+from dcra.apps.mimo.robust import down_weighted, fit_robustly, residuals, threshold_of
 from dcra.apps.mimo.search import (
     SMALL,
     DetectionEffort,
@@ -24,7 +24,7 @@ from dcra.apps.mimo.search import (
     fitted,
     sampled,
 )
-from dcra.losses import Loss, SquaredL2, as_loss
+from dcra.losses import Huber, Loss, SquaredL2, as_loss
 from dcra.result import Status
 from dcra.search.checks import check_jobs, check_seconds, check_seed
 from dcra.search.interrupts import on_interrupt
@@ -42,11 +42,13 @@ class Detection:
     symbols : (n_send,) or (n_send, k) complex array
         Points of the constellation.
     bits : (..., bits per symbol) array of 0 and 1
-        Their Gray bits; those of the real part first.
+        What they stand for: Gray bits, those of the real part first, unless `labels` or an alphabet says
+        otherwise.
     spins : (n,) or (n, k) array of -1 and 1
         The unknowns of the template: natural-binary digits, all most significant ones first.
     fun : float or (k,) array
-        The loss at the symbols, in float64.
+        The loss at the symbols, in float64; with `noise` for each antenna, that of the rows divided by its
+        root.
     llrs : (..., bits per symbol) array, optional
         log P(bit = 0) - log P(bit = 1), in soft mode; none is much beyond 40.
     proven : bool or (k,) array
@@ -151,6 +153,11 @@ def detect(
     begun = time.perf_counter()
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     limit = check_seconds("time_limit", time_limit)
+    if (executor is not None or chunk is not None) and np.ndim(H) == 3:
+        raise ValueError(
+            "`executor` and `chunk` go with one channel for all frames; got one for each. Leave them out, or "
+            "detect frame by frame"
+        )
     if (executor is not None or chunk is not None) and np.ndim(y) == np.ndim(H) == 2:
         if limit is not None:
             raise ValueError("`time_limit` does not go with `executor` or `chunk`: leave one of them out")
@@ -160,12 +167,11 @@ def detect(
         about |= {"seed": chosen, "labels": labels}
         return detect_chunks(np.asarray(y), about, n_jobs, executor, chunk, begun)
     threads = Threads(check_jobs("n_jobs", n_jobs) or default_jobs(), limit, begun)
-    request = Request(constellation_or_alphabet(constellation, labels), loss, soft, chosen, threads)
+    request = Request(kind_of(constellation, labels), loss, soft, chosen, threads)
     H, y, noise, short = prepared(H, y, noise)
     with one_blas_thread(), on_interrupt(threads.interrupt):
         if H.ndim == 3:
-            parts = [_detect(one, y[:, f], noise, request, begun) for f, one in enumerate(H)]
-            found = together(parts)
+            found = together([_detect(one, y[:, f], noise, request, begun) for f, one in enumerate(H)])
         else:
             found = _detect(H, y, noise, request, begun)
     return replace(found, seconds=time.perf_counter() - begun, symbols=short(found.symbols))
@@ -185,6 +191,8 @@ def _detect(H: Host, y: Host, noise: Any, request: Request, begun: float) -> Det
     """The frames y (n_receive,) or (n_receive, k) of one channel."""
     kind, threads = request.kind, request.threads
     if isinstance(kind, Alphabet):
+        check_frames(H, y)
+        check_variance(noise)
         return _choose(H, y, request, begun)
     model, single = received(H, y, kind, noise)
     found = _decide(model, request.loss, request.soft, request.seed, threads)
@@ -198,10 +206,12 @@ def _choose(H: Host, y: Host, request: Request, begun: float) -> Detection:
     assert isinstance(kind, Alphabet)
     if request.soft:
         raise ValueError("`soft=True` needs a constellation that is a grid, such as 16qam")
-    loss = as_loss(request.loss)
-    options = {"seed": request.seed, "n_jobs": threads.n_jobs}
-    single = y.ndim == 1
-    found = choose(H, np.atleast_2d(y.T), kind, loss, options, threads.stop)
+    single, Y = y.ndim == 1, np.atleast_2d(y.T)
+    loss = as_loss("l1" if request.loss == "huber" else request.loss)
+    found = choose(H, Y, kind, loss, request.seed, threads)
+    if request.loss == "huber":
+        loss = Huber(threshold_of(parts(kind.points[found.index] @ H.T - Y), Y))
+        found = choose(H, Y, kind, loss, request.seed, threads)
 
     def turned(x: Host) -> Host:
         return x[0] if single else np.moveaxis(x, 0, 1)
@@ -292,17 +302,6 @@ def _posterior(
     frames = zip(down_weighted(model, levels), levels, strict=True)
     each = [sampled(one, start[None], effort, seed, threads) for one, start in frames]
     return Posterior(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
-
-
-def constellation_or_alphabet(kind: Any, labels: str | None) -> Constellation | Alphabet:
-    """A grid or points, by name or as they are."""
-    if isinstance(kind, str) and kind.lower().replace("-", "").replace(" ", "") == "8psk":
-        kind = phases(8)
-    if isinstance(kind, Alphabet):
-        if labels is not None:
-            raise ValueError("`labels` goes with grids; points have the bits that `mimo.alphabet` gives them")
-        return kind
-    return constellation_of(kind, labels)
 
 
 def _ending(sure: Host) -> Status:

@@ -16,6 +16,9 @@ from dcra.model.checks import refuse_masked
 
 Host = NDArray[Any]
 
+LEAST = 1e-120
+"""Least size that the largest number of a channel may have; one over it is the most, also for frames."""
+
 LARGE = 512
 """Beyond this many levels the search runs in float32."""
 
@@ -113,10 +116,10 @@ def prepared(H: Any, y: Any, noise: Any) -> tuple[Host, Host, Any, Callable[[Hos
             f"{H.shape}; got {y.shape}"
         )
     refuse_masked("noise", noise)
-    if np.ndim(noise) == 1:
-        variance = np.asarray(noise)
-        if variance.dtype.kind not in "fiu" or variance.shape != (H.shape[-2],):
-            raise ValueError(f"`noise` must be a number or have shape ({H.shape[-2]},); got {variance.shape}")
+    if np.ndim(noise) >= 1:
+        variance, n_receive = np.asarray(noise), H.shape[-2] if H.ndim > 1 else 0
+        if variance.dtype.kind not in "fiu" or variance.shape != (n_receive,):
+            raise ValueError(f"`noise` must be a number or have shape ({n_receive},); got {variance.shape}")
         if not np.all((variance > 0) & np.isfinite(variance)):
             raise ValueError("`noise` must hold positive variances")
         root = np.sqrt(variance.astype(float))
@@ -129,6 +132,13 @@ def received(H: Any, y: Any, constellation: str | Constellation, noise: Any) -> 
     """Checked input, and whether y was a single frame."""
     kind = constellation_of(constellation)
     H, y = _complex("H", H), _complex("y", y)
+    check_frames(H, y)
+    single = y.ndim == 1
+    return Received(H, np.ascontiguousarray(np.atleast_2d(y.T)), kind, check_variance(noise)), single
+
+
+def check_frames(H: Host, y: Host) -> None:
+    """Refuse shapes that do not fit, and numbers whose squares float64 does not hold."""
     if H.ndim != 2 or 0 in H.shape:
         raise ValueError(f"`H` must have shape (n_receive, n_send), none of them 0; got {H.shape}")
     if y.ndim not in (1, 2) or y.shape[0] != H.shape[0] or 0 in y.shape:
@@ -137,8 +147,14 @@ def received(H: Any, y: Any, constellation: str | Constellation, noise: Any) -> 
             f"`y` must have shape ({H.shape[0]},), or ({H.shape[0]}, k) for k frames, to match `H` of shape "
             f"{H.shape}; got {y.shape}.{hint}"
         )
-    single = y.ndim == 1
-    return Received(H, np.ascontiguousarray(np.atleast_2d(y.T)), kind, _variance(noise)), single
+    for name, x in (("H", H), ("y", y)):
+        size = float(max(np.abs(x.real).max(), np.abs(x.imag).max()))
+        if size > 1 / LEAST or (name == "H" and 0 < size < LEAST):
+            raise ValueError(
+                f"`{name}` must hold numbers whose squares float64 can sum, the largest from {LEAST:g} to "
+                f"{1 / LEAST:g}; it is {size:.3g}. Multiply `H` and `y` by a common factor, and `noise` by "
+                f"its square"
+            )
 
 
 def _complex(name: str, x: Any) -> Host:
@@ -151,9 +167,12 @@ def _complex(name: str, x: Any) -> Host:
     return array.astype(np.complex128)
 
 
-def _variance(noise: Any) -> float | None:
+def check_variance(noise: Any) -> float | None:
+    """The variance of the noise, if it is given."""
     if noise is None:
         return None
+    if isinstance(noise, np.ndarray) and noise.ndim == 0:
+        noise = noise[()]
     if isinstance(noise, bool) or not isinstance(noise, int | float | np.number):
         raise TypeError(f"`noise` must be one number, the variance E|n_i|^2; got {noise!r}")
     if not 0 < noise < np.inf:

@@ -67,9 +67,13 @@ def down_weighted(model: Received, levels: Host) -> list[Received]:
 
 
 def _threshold(model: Received, levels: Host) -> float:
-    """From the median absolute residual of a fit that does not mind outliers."""
-    scale = 1.4826 * float(np.median(np.abs(residuals(model, levels))))
-    return EFFICIENT * (scale or 1e-3 * float(np.abs(model.y).max()) or 1.0)
+    return threshold_of(residuals(model, levels), model.y)
+
+
+def threshold_of(e: Host, y: Host) -> float:
+    """Huber's, from the median absolute residual of a fit to y that does not mind outliers."""
+    scale = 1.4826 * float(np.median(np.abs(e)))
+    return EFFICIENT * (scale or 1e-3 * float(np.abs(y).max()) or 1.0)
 
 
 def _fit(model: Received, loss: Loss, seed: int, threads: Threads) -> Fit:
