@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from dcra import losses, minimize
+from dcra import losses, minimize, minimize_batch, solve
 from dcra._kernels.store import CAPPED, LOGISTIC, TABLE, Dense, Sparse
 from dcra.compiled.form import compile_problem
 from dcra.losses import NAMES
@@ -426,12 +426,31 @@ def test_smoothed_tables_have_the_slopes_of_the_piece(name, row_weights, dtype, 
         )
 
 
-@pytest.mark.parametrize("loss", ["l1", "squared", "huber", "linf"])
-def test_numbers_below_the_smallest_normal_one(loss):
-    """One over their scale is infinite; the best point is that of the problem times 1e310, or all are 0."""
+@pytest.mark.parametrize("scale", [1e-310, 1e-200])
+@pytest.mark.parametrize("loss", ["l1", "quantile", "hinge", "linf", "l2"])
+def test_numbers_below_the_smallest_normal_one(loss, scale):
+    """One over their scale is infinite, their squares vanish; answers and bounds are those of usual sizes."""
     rng = np.random.default_rng(0)
-    A, b = rng.standard_normal((6, 8)), rng.standard_normal(6)
-    result = minimize(A * 1e-310, b * 1e-310, loss, seed=0)
-    assert np.isfinite(result.fun)
-    if loss in ("l1", "linf"):
-        assert np.array_equal(result.x, minimize(A, b, loss, seed=0).x)
+    for r, n in ((6, 8), (30, 40)):
+        A, b = rng.standard_normal((r, n)), rng.standard_normal(r)
+        small, usual = (minimize(s * A, s * b, loss, starts=2, seed=0) for s in (scale, 1.0))
+        assert np.array_equal(small.x, usual.x)
+        assert small.fun / scale == pytest.approx(usual.fun)
+        assert small.lower_bound / scale == pytest.approx(usual.lower_bound, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-160])
+@pytest.mark.parametrize("loss", ["squared", "huber", "squared_hinge"])
+def test_objectives_that_vanish_are_refused(loss, scale):
+    A, b = np.random.default_rng(0).standard_normal((6, 8)), np.ones(6)
+    match = r"`A` must hold numbers whose squares float64 holds, .*; it is .*e-\d+, .* common factor"
+    for call in (
+        lambda: minimize(scale * A, scale * b, loss),
+        lambda: minimize(scale * A, b, loss),
+        lambda: minimize_batch(scale * A, scale * np.eye(6), loss),
+        lambda: solve(Problem([Term(loss, scale * sparse.eye_array(6), scale * b)])),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
+    assert minimize(0 * A, 0 * b, loss).fun == 0
+    assert minimize(1e-200 * A, 0 * b, loss, linear=np.ones(8), seed=0).fun == -8

@@ -194,7 +194,7 @@ class DualStage:
         """Each term's step in units of its own residual; any number serves terms without rows."""
         steps = [1.0] * len(self.problem.terms)
         for piece, delta in zip(self.compiled.pieces, self.delta, strict=True):
-            steps[piece.term] = delta * piece.argument**2
+            steps[piece.term] = delta * piece.argument**2 * piece.drawn
         return steps
 
 

@@ -21,7 +21,7 @@ from dcra._kernels import library
 from dcra.compiled.piece import Piece, Smoothing
 from dcra.compiled.quadratic import QuadraticTables, SpinQuadratic, build_quadratic_tables
 from dcra.compiled.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
-from dcra.losses import CappedL1, Linear, Logistic, Loss, TableLoss
+from dcra.losses import CappedL1, L2Norm, Linear, LInf, Logistic, Loss, TableLoss
 from dcra.model.constraints import Constraints
 from dcra.model.operators import MatrixFree, Operator, SparseMatrix, watched
 from dcra.model.problem import Problem
@@ -235,10 +235,13 @@ def compile_problem(problem: Problem, loops: bool | None = None, keep_rows: bool
             operator, b, weight, lost = _without_zero_rows(operator, b, weight, term.loss, argument)
             offset += lost
         operator, b, scale = _moderate(operator, b, safe)
+        argument, drawn = argument * scale, 1.0
+        if scale < 1 and _homogeneous(term.loss):  # weights, unlike arguments, are not squared
+            argument, weight, drawn = 1.0, argument * weight, argument
         stop = start + operator.shape[0]
         if stop > start:
             where = slice(start, stop)
-            pieces.append(Piece(term.loss, operator, b, argument * scale, weight, where, index))
+            pieces.append(Piece(term.loss, operator, b, argument, weight, where, index, drawn))
         start = stop
     form, linear, offset = _spin_quadratic(problem, linear, offset)
     c = None if isinstance(linear, float) else linear
@@ -303,6 +306,13 @@ def _moderate(operator: Operator, b: Array, safe: int) -> tuple[Operator, Array,
         return operator, b, 1.0
     scale = 2.0 ** max(exponent, LEAST_EXPONENT)
     return operator.scaled(1 / scale), b / scale, scale
+
+
+def _homogeneous(loss: Loss) -> bool:
+    """Whether f(t z) = t f(z) for positive t."""
+    if isinstance(loss, TableLoss):
+        return loss.table.k == 0 == loss.table.e
+    return isinstance(loss, L2Norm | LInf)
 
 
 def _value_scale(pieces: list[Piece], c: Array | None, safe: int, form: SpinQuadratic | None = None) -> float:

@@ -17,7 +17,10 @@ Smoothing = float | tuple[float, ...]
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """weight * f(argument * (A s - b)), owner of the rows `where` of the stacked residual."""
+    """weight * f(argument * (A s - b)), owner of the rows `where` of the stacked residual.
+
+    `drawn` is the part of the argument that a loss with f(t z) = t f(z) let into the weight.
+    """
 
     loss: Loss
     operator: Operator
@@ -26,6 +29,7 @@ class Piece:
     weight: float | Array
     where: slice
     term: int  # its place in Problem.terms
+    drawn: float = 1.0
 
     def values(self, z: Array) -> Array:
         """The piece's value for residuals z = A s - b of shape (..., rows)."""

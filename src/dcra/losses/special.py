@@ -102,14 +102,14 @@ class L2Norm(Loss):
     lipschitz: ClassVar[float] = 1.0
 
     def value(self, z: Array) -> Array:
-        return namespace(z).linalg.vector_norm(z, axis=-1)
+        return _length(z)[..., 0]
 
     def prox(self, z: Array, step: Array | float) -> Array:
         return z - step * self.envelope_grad(z, step)
 
     def envelope_grad(self, z: Array, step: Array | float) -> Array:
         xp = namespace(z)
-        size = xp.linalg.vector_norm(z, axis=-1, keepdims=True)
+        size = _length(z)
         radius = xp.where(size > step, size, step + 0 * size)
         return z / xp.where(radius > 0, radius, xp.ones_like(radius))
 
@@ -151,6 +151,16 @@ class LInf(Loss):
 
     def conjugate(self, y: Array) -> Array:
         return _unit_ball(total(namespace(y).abs(y)))
+
+
+def _length(z: Array) -> Array:
+    """|z| (..., 1) over the last axis, also where squares of its numbers are below the smallest ones."""
+    xp = namespace(z)
+    limits = xp.finfo(z.dtype)
+    top = xp.max(xp.abs(z), axis=-1, keepdims=True)
+    small = (top > 0) & (top < (float(limits.smallest_normal) / float(limits.eps)) ** 0.5)
+    unit = xp.where(small, top, xp.ones_like(top))
+    return unit * xp.linalg.vector_norm(z / unit, axis=-1, keepdims=True)
 
 
 def sigmoid(z: Array) -> Array:

@@ -27,7 +27,9 @@ class Table(NamedTuple):
     def rescaled(self, weight: float, argument: float) -> Table:
         """The table of weight * f(argument * z)."""
         slope = weight * argument
-        return Table(self.k / (slope * argument), self.e / argument, slope * self.lo, slope * self.hi)
+        steep = slope * argument
+        k = self.k / steep if steep else inf if self.k else 0.0  # squares that vanish: no curvature is left
+        return Table(k, self.e / argument, slope * self.lo, slope * self.hi)
 
 
 class TableLoss(Loss):

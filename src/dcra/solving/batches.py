@@ -21,6 +21,7 @@ from dcra.engines.base import Engine
 from dcra.methods import resolve
 from dcra.model.problem import Problem
 from dcra.model.term import Term
+from dcra.model.vanishing import refuse_vanishing
 from dcra.result import BatchResult, Result, Status
 from dcra.search.checks import check_callable, check_count, check_jobs, check_seconds, check_seed
 from dcra.search.interrupts import on_interrupt
@@ -84,6 +85,8 @@ def run_batch(
     term = Term(about["loss"], watched_operator(A, watch), 0.0, 1.0 if weights is None else weights)
     shared = None if several else linear
     problem = Problem([term], linear=shared, domain=about["domain"], constraints=constraints)
+    if not several:
+        refuse_vanishing(problem)
     started = started._replace(like=home_of(problem))
     problem = place(problem, asked.device) if started.method == "auto" else problem
     apart = apart or problem.constraints is not None or problem.soft is not None

@@ -14,6 +14,7 @@ from dcra.compiled.form import compile_problem
 from dcra.methods import make_plan, resolve
 from dcra.model.pool import as_pool
 from dcra.model.problem import Problem
+from dcra.model.vanishing import refuse_vanishing
 from dcra.model.watch import OutOfTime, Watch
 from dcra.result import Result
 from dcra.search.checks import check_seed
@@ -38,6 +39,7 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     if auto:
         problem = place(problem, device)
         device = device or device_under(problem)
+    refuse_vanishing(problem)
     limits = options.limits(problem)
     asked = as_pool(options.pool)
     chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
