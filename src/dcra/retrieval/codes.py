@@ -27,14 +27,18 @@ def pack(signs: Host, name: str = "signs") -> Host:
     if signs.ndim != 2:
         raise ValueError(f"`{name}` must have shape (n, r); got {signs.shape}")
     up = signs == 1
-    if not np.all(up | (signs == -1)):
-        raise ValueError(f"`{name}` must hold only -1 and 1")
+    others = ~(up | (signs == -1))
+    if np.any(others):
+        hint = ". Of bits, `2 * bits - 1` are the signs" if np.all(up | (signs == 0)) else ""
+        raise ValueError(f"`{name}` must hold only -1 and 1; found {signs[others][0]}{hint}")
     return np.packbits(up, axis=1)
 
 
 def unpack(packed: Host, n_bits: int) -> Host:
     """The signs (n, n_bits), as int8, that `pack` was given."""
     packed = check_packed("packed", packed)
+    if isinstance(n_bits, bool) or not isinstance(n_bits, int | np.integer):
+        raise TypeError(f"`n_bits` must be an integer; got {n_bits!r}")
     if not 0 < n_bits <= 8 * packed.shape[1]:
         raise ValueError(
             f"`n_bits` must lie in 1..{8 * packed.shape[1]} for codes of {packed.shape[1]} bytes; "
@@ -76,6 +80,11 @@ def as_packed(name: str, codes: Any) -> Host:
 
 def check_both(queries: Any, database: Any) -> tuple[Host, Host]:
     """Packed codes that can be compared, or an error."""
+    widths = [np.shape(codes)[-1] for codes in (queries, database) if _are_signs(codes)]
+    if len(set(widths)) > 1:
+        raise ValueError(
+            f"`queries` and `database` must have codes of one length; got {widths[0]} and {widths[1]} bits"
+        )
     left, right = as_packed("queries", queries), as_packed("database", database)
     if left.shape[1] != right.shape[1]:
         raise ValueError(
@@ -83,6 +92,12 @@ def check_both(queries: Any, database: Any) -> tuple[Host, Host]:
             f"got {left.shape[1]} and {right.shape[1]} bytes"
         )
     return left, right
+
+
+def _are_signs(codes: Any) -> bool:
+    """Whether codes are signs (n, r), which say how many bits they have."""
+    array: Host = np.asarray(codes)
+    return array.ndim == 2 and array.dtype != np.uint8
 
 
 def words(packed: Host) -> np.ndarray[Any, np.dtype[np.uint64]]:

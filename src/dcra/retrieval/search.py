@@ -38,6 +38,8 @@ def search(queries: Host, database: Host, k: int, *, backend: str = "auto") -> t
     array([[0, 1]])
     """
     queries, database = check_both(queries, database)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise TypeError(f"`k` must be an integer; got {k!r}")
     if not 1 <= k <= len(database):
         raise ValueError(f"`k` must lie in 1..{len(database)}, the size of `database`; got {k}")
     if backend not in BACKENDS:

@@ -158,6 +158,41 @@ def test_errors_name_the_argument():
         retrieval.hamming_distances(signs, signs[0])
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (
+            lambda S: retrieval.hamming_distances(S[:, :9], S),
+            ValueError,
+            "codes of one length; got 9 and 16 bits",
+        ),
+        (
+            lambda S: retrieval.search(S, S[:, :9], 1),
+            ValueError,
+            "must have codes of one length; got 16 and 9 bits",
+        ),
+        (lambda S: retrieval.pack(np.maximum(S, 0)), ValueError, r"`signs` .*; found 0. Of bits, `2 \* bits"),
+        (lambda S: retrieval.pack(3 * S), ValueError, "`signs` must hold only -1 and 1; found -?3$"),
+        (
+            lambda S: retrieval.unpack(retrieval.pack(S), "16"),
+            TypeError,
+            "`n_bits` must be an integer; got '16'",
+        ),
+        (lambda S: retrieval.search(S, S, 1.5), TypeError, "`k` must be an integer; got 1.5"),
+    ],
+)
+def test_codes_that_cannot_be_compared_are_said(rng, call, error, match):
+    with pytest.raises(error, match=match):
+        call(rng.choice([-1, 1], (4, 16)))
+
+
+def test_signs_whose_last_byte_is_not_full_are_compared_with_packed_ones(rng):
+    S = rng.choice([-1, 1], (5, 9))
+    want = np.count_nonzero(S[:, None] != S, axis=2)
+    for one, two in ((S, S), (S, retrieval.pack(S)), (retrieval.pack(S), S)):
+        assert np.array_equal(retrieval.hamming_distances(one, two), want)
+
+
 def test_continuous_targets_are_refused():
     from dcra.apps import SupervisedHashing
 
