@@ -161,7 +161,7 @@ def solve(
         Drawn, and stored in the result, when not given.
     x0 : (n,) or (k, n) array or Result, optional
         Points to start from. NaN means that a variable is not given: it is filled in by a first descent that
-        keeps the others.
+        keeps the others. Of one point, also {index: value}, or by names as in `fixed`.
     callback : callable, optional
         Called with (seconds, fun, lower_bound) at the beginning and on improvements, at most 20 times a
         second; its argument also has `x`, a copy of the point made on asking. Returning anything true, or
@@ -180,7 +180,8 @@ def solve(
         Keep this many of the points met, the best ones, in `Result.pool`; `dcra.Pool(size, distance)` keeps
         points of which any two differ in at least `distance` variables.
     fixed : {index: value} or (n,) array, optional
-        Variables that have a value already; in an array, NaN means free. The bound and the pool are those of
+        Variables that have a value already; in an array, NaN means free. Where a file or labels gave the
+        variables names, {name: value}. The bound and the pool are those of
         the points that agree with it.
     executor : dask.distributed.Client or concurrent.futures.Executor, optional
         Who takes starts to their ends, instead of threads: see docs/scale.md.

@@ -269,10 +269,35 @@ def test_labels_of_any_kind():
     spins = ising({"x": 1.0}, {("x", "y"): -2.0}, seed=0)
     assert (spins.fun, spins.values) == (-3, {"x": -1, "y": -1})
     assert qubo({(0, 0): -1, (0, 1): 3, (1, 1): -2}, {0: -4.0}, seed=0).values == {0: 1, 1: 0}
-    with pytest.raises(TypeError, match="keys must be pairs"):
+    with pytest.raises(TypeError, match=r"`Q` must have pairs \(i, j\) for keys; got 'a'"):
         qubo({"a": 1.0, "b": 2.0})
+    with pytest.raises(TypeError, match=r"`J` must have pairs \(i, j\) for keys; got 'a'"):
+        ising({("a", "b"): 1.0}, {"a": 1.0})
+    with pytest.raises(TypeError, match=r"`Q` must hold real numbers; \('a', 'b'\) has '1'"):
+        qubo({("a", "b"): "1"})
+    with pytest.raises(TypeError, match=r"`h` must hold real numbers; 'a' has None"):
+        ising({"a": None}, {("a", "b"): 1.0})
+    with pytest.raises(TypeError, match=r"`h` must be a dict of labels, as `J` is; got \[1.0, 2.0\]"):
+        ising([1.0, 2.0], {("a", "b"): 1.0})
     with pytest.raises(TypeError, match="`J` must be a matrix or a dict"):
         ising([1.0, 2.0])
+
+
+def test_starts_and_fixings_by_name():
+    Q = {("a", "b"): 1.0, ("a", "a"): -2.0, ("b", "c"): 3.0, ("c", "c"): -1.0}
+    found = qubo(Q, fixed={"c": 0, "a": 0}, pool=4, seed=0)
+    assert found.values["a"] == found.values["c"] == 0
+    assert found.names == ("a", "b", "c")
+    assert len(found.pool) == 2
+    assert qubo(Q, fixed={2: 0}, seed=0).values["c"] == 0  # an index, where no name is a number
+    assert qubo(Q, x0={"a": 0, "b": 1}, starts=1, method="random", seed=0).fun <= 0
+    numbered = {(7, 7): -1.0, (7, -1): 3.0, (-1, -1): -2.0}
+    assert qubo(numbered, fixed={7: 1}, seed=0).values == {7: 1, -1: 0}
+    with pytest.raises(ValueError, match="`fixed` must name variables of the problem; it has none named 1"):
+        qubo(numbered, fixed={1: 1})
+    for name in ("fixed", "x0"):
+        with pytest.raises(ValueError, match=f"`{name}` must .*; it has none named 'bb'; did you mean b"):
+            qubo(Q, **{name: {"bb": 1}})
 
 
 def test_models_of_dimod():

@@ -150,6 +150,7 @@ def test_starts_are_those_of_all_variables():
             ValueError,
             r"`fixed` must have shape \(3,\), with NaN for variables that are free; got \(2,\)",
         ),
+        (np.ma.masked_equal([1, 1, -1], -1), ValueError, "`fixed` must not be masked"),
         ("all", TypeError, "`fixed` must be {index: value} or an array; got 'all'"),
     ],
 )

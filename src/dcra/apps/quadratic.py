@@ -98,7 +98,7 @@ def qubo(Q: Any, linear: Any = None, *, constant: float = 0.0, **options: Any) -
 
     if _is_model(Q):
         return solve(_of_model(Q, "BINARY", linear, constant), **options)
-    labels, (Q, linear) = _indexed(Q, linear)
+    labels, (Q, linear) = _indexed(Q, linear, "Q", "linear")
     if isinstance(linear, dict):
         Q = _from_dict(Q, 1 + max(linear, default=-1))
         linear = np.asarray([linear.get(i, 0.0) for i in range(Q.shape[0])], np.float64)
@@ -138,7 +138,7 @@ def ising(h: Any, J: Any = None, *, constant: float = 0.0, **options: Any) -> Re
         return solve(_of_model(h, "SPIN", J, constant), **options)
     if J is None:
         raise TypeError("`J` must be a matrix or a dict {(i, j): coupling}; got None")
-    labels, (J, h) = _indexed(J, h)
+    labels, (J, h) = _indexed(J, h, "J", "h")
     matrix = _from_dict(J, 0 if not isinstance(h, dict) else 1 + max(h, default=-1))
     if isinstance(h, dict):
         h = np.asarray([h.get(i, 0.0) for i in range(np.shape(matrix)[0])], np.float64)
@@ -251,12 +251,16 @@ def _of_model(bqm: Any, vartype: str, other: Any, constant: float) -> Problem:
     return problem
 
 
-def _indexed(Q: Any, h: Any) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
+def _indexed(Q: Any, h: Any, quadratic: str, linear: str) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
     """Labels in the order they come, and both dicts over their places; no labels where all are indices."""
+    _check_entries(quadratic, Q, pairs=True)
+    _check_entries(linear, h, pairs=False)
+    if isinstance(Q, dict) and h is not None and not isinstance(h, dict) and not _all_indices(_keys(Q)):
+        raise TypeError(f"`{linear}` must be a dict of labels, as `{quadratic}` is; got {shown(h)}")
     if not isinstance(Q, dict) or not isinstance(h, dict | type(None)):
         return (), (Q, h)
-    keys = [*(h or {}), *(key for pair in Q for key in _pair(pair))]
-    if all(isinstance(key, int | np.integer) and key >= 0 for key in keys):
+    keys = [*(h or {}), *_keys(Q)]
+    if _all_indices(keys):
         return (), (Q, h)
     labels = tuple(dict.fromkeys(keys))
     place = {label: i for i, label in enumerate(labels)}
@@ -267,10 +271,23 @@ def _indexed(Q: Any, h: Any) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
     return labels, (pairs, None if h is None else {place[v]: value for v, value in h.items()})
 
 
-def _pair(pair: Any) -> tuple[Any, Any]:
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        raise TypeError(f"keys must be pairs (i, j); got {pair!r}")
-    return pair
+def _keys(Q: dict[Any, Any]) -> list[Any]:
+    return [key for pair in Q for key in pair]
+
+
+def _all_indices(keys: list[Any]) -> bool:
+    return all(isinstance(key, int | np.integer) and key >= 0 for key in keys)
+
+
+def _check_entries(name: str, entries: Any, pairs: bool) -> None:
+    """Refuse a dict whose keys are not pairs, where they should be, or whose values are no numbers."""
+    for key, value in entries.items() if isinstance(entries, dict) else ():
+        if pairs and not (isinstance(key, tuple) and len(key) == 2):
+            raise TypeError(f"`{name}` must have pairs (i, j) for keys; got {key!r}")
+        try:
+            float(value if not isinstance(value, str) else "no number")
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"`{name}` must hold real numbers; {key!r} has {value!r}") from error
 
 
 def _from_dict(Q: Any, least: int = 0) -> Any:

@@ -101,8 +101,9 @@ class Fixing:
 
 
 def fixing(problem: Problem, fixed: Any) -> Fixing:
-    """Check `fixed`: {index: value}, or an array (n,) with NaN for variables that are free."""
-    values = _from_pairs(problem, fixed) if isinstance(fixed, Mapping) else _from_array(problem, fixed)
+    """Check `fixed`: {index or name: value}, or an array (n,) with NaN for variables that are free."""
+    pairs = isinstance(fixed, Mapping)
+    values = _from_pairs(problem, "fixed", fixed) if pairs else _from_array(problem, fixed)
     _require_values("fixed", values, problem.domain)
     return Fixing(problem, values)
 
@@ -110,6 +111,7 @@ def fixing(problem: Problem, fixed: Any) -> Fixing:
 def partial_points(problem: Problem, name: str, x: Any) -> Host:
     """Points (k, n) on the host, with NaN for what is not given; an error for what is no point."""
     refuse_masked(name, x)
+    x = _from_pairs(problem, name, x) if isinstance(x, Mapping) else x
     try:
         host = np.asarray(to_numpy(x) if is_array(x) and not is_numpy(x) else x, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -119,23 +121,38 @@ def partial_points(problem: Problem, name: str, x: Any) -> Host:
     return np.atleast_2d(host)
 
 
-def _from_pairs(problem: Problem, fixed: Mapping[Any, Any]) -> Host:
+def _from_pairs(problem: Problem, name: str, given: Mapping[Any, Any]) -> Host:
     n, values = problem.n, np.full(problem.n, np.nan)
-    for index, value in fixed.items():
-        if isinstance(index, bool) or not isinstance(index, int | np.integer):
-            raise TypeError(f"`fixed` must name variables by their index, an integer; got {index!r}")
-        if not -n <= index < n:
-            raise ValueError(f"`fixed` must name variables in [0, {n}); found {index}")
+    places = {label: i for i, label in enumerate(problem.variable_names)}
+    for key, value in given.items():
+        index = places[key] if key in places else _index(name, key, problem)
         try:
             number = float(value)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"`fixed` must hold numbers; variable {index} has {value!r}") from error
+            raise TypeError(f"`{name}` must hold numbers; variable {key} has {value!r}") from error
         if not np.isnan(values[index]) and values[index] != number:
-            raise ValueError(f"`fixed` gives variable {index % n} two values")
+            raise ValueError(f"`{name}` gives variable {index % n} two values")
         if np.isnan(number):
-            raise ValueError(f"`fixed` must hold numbers; variable {index} has NaN: leave it out instead")
+            raise ValueError(f"`{name}` must hold numbers; variable {key} has NaN: leave it out instead")
         values[index] = number
     return values
+
+
+def _index(name: str, key: Any, problem: Problem) -> int:
+    """The index that a key is; whole numbers that are names of some variables are no indices of others."""
+    names = problem.variable_names
+    whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
+    if names and (not whole or any(isinstance(label, int | np.integer) for label in names)):
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(key), [str(label) for label in names], n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"`{name}` must name variables of the problem; it has none named {key!r}{hint}")
+    if not whole:
+        raise TypeError(f"`{name}` must name variables by their index, an integer; got {key!r}")
+    if not -problem.n <= key < problem.n:
+        raise ValueError(f"`{name}` must name variables in [0, {problem.n}); found {key}")
+    return int(key)
 
 
 def _from_array(problem: Problem, fixed: Any) -> Host:

@@ -167,6 +167,7 @@ class IntegerProblem:
 
     def encode(self, name: str, x: Any) -> Host:
         """Bits (k, bits) of points; NaN stays NaN in all bits of a variable."""
+        refuse_masked(name, x)
         try:
             host = np.atleast_2d(np.asarray(to_numpy(x) if is_array(x) else x, dtype=np.float64))
         except (TypeError, ValueError) as error:
