@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -258,6 +259,41 @@ def test_the_command_solves_an_assignment(tmp_path, capsys):
     assert "quadratic assignment problem" in out
     words = out.split("\n")[-2].split()
     assert sorted(words[1:]) == ["1", "2", "3"]
+
+
+LP = "\\ a comment\nMaximize\n obj: 2 ham + eggs\nSubject To\n few: ham + eggs <= 1\nBinary\n ham eggs\nEnd\n"
+MPS = """* a comment
+NAME breakfast
+ROWS
+ N obj
+ L few
+COLUMNS
+ M1 'MARKER' 'INTORG'
+ ham obj -2 few 1
+ eggs obj -1 few 1
+ M2 'MARKER' 'INTEND'
+RHS
+ r few 1
+BOUNDS
+ BV b ham
+ BV b eggs
+ENDATA
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "fun"), [(LP, "lp", -2), (MPS, "mps", -2), ("c x\np cnf 1 2\n1 0\n-1 0\n", "cnf", 1)]
+)
+def test_models_and_clauses_of_standard_input(text, kind, fun, tmp_path, monkeypatch):
+    pytest.importorskip("highspy")
+    assert io.recognised(saved(tmp_path, "input", text)) == kind
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
+    problem = io.read("-")
+    found = dcra.solve(problem, seed=0)
+    assert found.fun == fun
+    if kind != "cnf":
+        assert found.values == {"ham": 1, "eggs": 0}
+        assert problem.maximises == (kind == "lp")
 
 
 DATA = [

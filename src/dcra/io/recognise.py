@@ -10,13 +10,18 @@ from dcra.io.contents import NotText, text_of
 from dcra.io.coordinates import TextLine, head_of, lines_of
 from dcra.io.numbers import integer, real
 
+DIMACS = ("qubo", "cnf", "wcnf")
+MPS_SECTIONS = ("NAME", "ROWS", "OBJSENSE", "OBJSENSE:")
+LP_AIMS = ("min", "minimize", "minimise", "minimum", "max", "maximize", "maximise", "maximum")
+
 
 def by_content(path: Path) -> str | None:
     """The format of a text file; None where it looks like none of ours.
 
-    `p qubo` begins a QUBO. A first line `n m` with lines of three numbers below is a list of entries: a QUBO
-    if one of them is on the diagonal, a Max-Cut graph otherwise. One number, then two square matrices, is a
-    quadratic assignment problem, `m n` followed by m rows of n + 1 numbers a market split.
+    `p qubo` begins a QUBO, `p cnf` and `p wcnf` begin clauses. An .lp model begins with its aim, an
+    .mps model with NAME or another section. A first line `n m` with lines of three numbers below is a list of
+    entries: a QUBO if one of them is on the diagonal, a Max-Cut graph otherwise. One number, then two square
+    matrices, is a quadratic assignment problem, `m n` followed by m rows of n + 1 numbers a market split.
     """
     try:
         text = text_of(path)
@@ -24,8 +29,10 @@ def by_content(path: Path) -> str | None:
         return None
     lines = lines_of(text)
     head = head_of(lines).words
-    if head[:2] == ["p", "qubo"]:
-        return "qubo"
+    if head[0] == "p" and len(head) > 1 and head[1] in DIMACS:
+        return head[1]
+    if (model := _model(text)) is not None:
+        return model
     counts = _counts(head)
     if counts is None:
         return None
@@ -39,6 +46,15 @@ def by_content(path: Path) -> str | None:
     if len(counts) == 2 and shape.first_widths <= {2, 3}:
         return "sparse" if shape.diagonal else "rudy"
     return None
+
+
+def _model(text: str) -> str | None:
+    """Whether it is an .lp or an .mps model, by the first word that is no comment."""
+    first = next(lines_of(text, comments="\\*"), None)
+    word = "" if first is None else first.words[0]
+    if word in MPS_SECTIONS:
+        return "mps"
+    return "lp" if word.lower().rstrip(":") in LP_AIMS else None
 
 
 class Shape(NamedTuple):
