@@ -48,3 +48,12 @@ def test_batches():
     batch = dcra.minimize_batch(jnp.asarray(A), jnp.asarray(np.stack([B, -B], axis=1)), seed=0)
     assert isinstance(batch.x, jax.Array)
     assert batch.fun.dtype == np.float64
+
+
+def test_sparse_arrays_get_a_sentence():
+    from jax.experimental.sparse import BCOO
+
+    with pytest.raises(TypeError, match=r"`A` must be a dense array or .*; got BCOO\. Take `A\.todense\(\)`"):
+        dcra.minimize(BCOO.fromdense(jnp.asarray(A)), B)
+    with pytest.raises(TypeError, match=r"`quadratic` must be a dense array or .*; got BCOO"):
+        dcra.Problem(quadratic=BCOO.fromdense(jnp.eye(3)))

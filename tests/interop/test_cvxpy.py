@@ -167,12 +167,27 @@ WIDE = cp.Variable(2, integer=True, name="wide")
             lambda: cp.Problem(cp.Minimize(cp.sum(cp.power(X, 3)))),
             "of the powers, squares .*; got 3",
         ),
+        (
+            lambda: cp.Problem(cp.Minimize(cp.norm1(cp.Parameter((4, X.size), name="P") @ X))),
+            r"parameters must have values; P has none. Give it one by its `\.value`",
+        ),
         (lambda: cp.Problem(cp.Minimize(1.0)), "`problem` must have variables; it is a constant"),
     ],
 )
 def test_what_is_refused(problem, match):
     with pytest.raises(ValueError, match=match):
         ours.solve(problem())
+
+
+def test_parameters_have_the_values_of_the_moment():
+    P, b = cp.Parameter((2, X.size)), cp.Parameter(2)
+    problem = cp.Problem(cp.Minimize(cp.norm1(P @ X - b)))
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        P.value, b.value = rng.standard_normal((2, X.size)), rng.standard_normal(2)
+        points = np.array(list(product((0.0, 1.0), repeat=X.size)))
+        best = np.abs(points @ P.value.T - b.value).sum(axis=1).min()
+        assert ours.solve(problem, seed=0).value == pytest.approx(best)
 
 
 def test_other_things_are_refused():

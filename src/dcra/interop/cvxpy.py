@@ -119,6 +119,9 @@ class Reading(Parts):
         self.variables = problem.variables()
         if not self.variables:
             raise ValueError("`problem` must have variables; it is a constant")
+        empty = [p.name() for p in problem.parameters() if p.value is None]
+        if empty:
+            raise ValueError(f"parameters must have values; {empty[0]} has none. Give it one by its `.value`")
         self.start = np.concatenate([[0], np.cumsum([v.size for v in self.variables])]).astype(int)
         super().__init__(int(self.start[-1]))
         self.sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0

@@ -354,6 +354,11 @@ def as_operator(A: Any, watch: Watch | None = None) -> Operator:
         return _dense(to_numpy(A) if is_jax(A) else A)
     if callable(getattr(A, "matvec", None)) and hasattr(A, "shape"):
         return _linear_operator(A, watch)
+    if callable(getattr(A, "todense", None)):  # sparse arrays of JAX and others
+        raise TypeError(
+            f"`A` must be a dense array or a scipy.sparse matrix; got {type(A).__name__}. Take "
+            f"`A.todense()`, or a scipy.sparse matrix of its indices and values"
+        )
     return _dense(np.asarray(A))
 
 
