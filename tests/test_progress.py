@@ -78,6 +78,25 @@ def test_notebooks_have_a_bar_that_is_wiped(monkeypatch):
     assert cell.shown[2] == ""
 
 
+def test_batches_have_a_bar_in_notebooks(monkeypatch):
+    cell, clock = Display(), iter([0.0, 0.5, 2.0, 2.1, 3.0])
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=cell))
+    monkeypatch.setattr(display.time, "perf_counter", lambda: next(clock))
+    with display.counted(4, wanted=True) as show:
+        for done in (1, 2, 3, 4):
+            show(done)
+    assert cell.shown == [
+        "<progress value='0.500'></progress> <code>2 of 4</code>",
+        "<progress value='1.000'></progress> <code>4 of 4</code>",
+        "",
+    ]
+    with display.counted(4, wanted=False) as show:
+        show(1)
+    assert len(cell.shown) == 3
+
+
 def test_other_shells_are_no_notebooks(monkeypatch):
     for shell in (None, object()):
         monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell))

@@ -255,3 +255,22 @@ print(*(set(sys.modules) - known))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_batches_in_notebooks():
+    known = {"x": np.ones((3, 2)), "seconds": 0.5, "seed": 3, "method": "<b>", "status": Status.CONVERGED}
+    html = BatchResult(fun=np.array([1.0, 4.0]), feasible=np.array([True, False]), **known)._repr_html_()
+    for words in ("2 of 3 variables", "mean 2.5, least 1", "converged: all", "by 1 of 2", "&lt;b&gt;"):
+        assert words in html
+    assert "constraints" not in BatchResult(fun=np.array([1.0, 4.0]), **known)._repr_html_()
+
+
+def test_lazy_batches_in_notebooks_stay_lazy():
+    array = pytest.importorskip("dask.array")
+
+    def compute(block):
+        raise AssertionError("nobody asked for it")
+
+    fun = array.ones(2, chunks=1).map_blocks(compute, dtype=float, meta=np.ones(0))
+    html = BatchResult(array.ones((3, 2)), fun, Status.CONVERGED, 0.0, 3, "auto")._repr_html_()
+    assert "not computed yet" in html

@@ -261,7 +261,7 @@ def minimize_batch(
         Called with (seconds, done, total, fun) after every column; returning anything true, or raising
         StopIteration, ends the batch.
     progress : bool
-        Show a progress bar on a terminal.
+        Show a progress bar on a terminal or in a notebook.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
         Where "auto" anneals, as in `solve`: docs/accelerators.md. Not with `executor` or `chunk`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -46,8 +47,15 @@ def live(search: Search) -> Iterator[Tick]:
 
 @contextmanager
 def counted(total: int, wanted: bool) -> Iterator[Callable[[int], None]]:
-    """A bar of so many things on a terminal, where it is wanted: yields a function of how many are done."""
-    console = terminal() if wanted else None
+    """A bar of so many things, in a notebook or on a terminal: yields a function of how many are done."""
+    display, console = (notebook(), terminal()) if wanted else (None, None)
+    if display is not None:
+        cell, begun = _Cell(display), time.perf_counter()
+        try:
+            yield lambda done: cell.draw(time.perf_counter() - begun, done / total, f"{done} of {total}")
+        finally:
+            cell.close()
+        return
     if console is None:
         yield lambda done: None
         return
@@ -108,12 +116,15 @@ class _Cell:
         self.handle: Any = None
 
     def tick(self, search: Search) -> None:
-        if search.seconds < SHOW_AFTER or search.seconds - self.drawn < REDRAW:
+        self.draw(search.seconds, share_done(search), figures(search))
+
+    def draw(self, seconds: float, share: float | None, text: str) -> None:
+        """Show how much is done, unless it is early, or was shown a moment ago."""
+        if seconds < SHOW_AFTER or seconds - self.drawn < REDRAW:
             return
-        self.drawn = search.seconds
-        share = share_done(search)
+        self.drawn = seconds
         value = "" if share is None else f" value='{share:.3f}'"
-        self._show(f"<progress{value}></progress> <code>{figures(search)}</code>")
+        self._show(f"<progress{value}></progress> <code>{text}</code>")
 
     def close(self) -> None:
         if self.handle is not None:

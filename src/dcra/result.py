@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dcra._array import Array, Host, to_numpy
+from dcra._array import Array, Host, is_dask, to_numpy
 from dcra.exact.certificate import Certificate
 from dcra.model.pool import Solutions
 
@@ -331,6 +331,22 @@ class BatchResult:
             f"{k} problems of {n} variables, mean objective {float(np.mean(self.fun)):.10g}, "
             f"{self.seconds:.3g} s ({self.status.value})"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table."""
+        from dcra.plotting import as_html
+
+        n, k = self.x.shape
+        rows = [("problems", f"{k} of {n} variables")]
+        if is_dask(self.fun):  # to look at it would compute it
+            return as_html([*rows, ("objective", "not computed yet"), ("method", self.method)])
+        rows += [
+            ("objective", f"mean {float(np.mean(self.fun)):.10g}, least {float(np.min(self.fun)):.10g}"),
+            ("status", f"{self.status.value}: {self.message}"),
+        ]
+        if self.feasible is not None:
+            rows.append(("constraints", f"satisfied by {int(np.count_nonzero(self.feasible))} of {k}"))
+        return as_html([*rows, ("method", f"{self.method}, seed {self.seed}, {self.seconds:.3g} s")])
 
 
 def relative_gap(fun: float, lower_bound: float, tiny: float = 0.0) -> float:
