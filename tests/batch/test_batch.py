@@ -195,6 +195,19 @@ def test_columns_with_parts_of_their_own():
     assert dcra.minimize_batch(A, B, seed=0).feasible is None
 
 
+@pytest.mark.parametrize("method", ["auto", "flip"])
+def test_soft_constraints_of_a_batch(method):
+    """Against all points: what they cost is part of every column's objective."""
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((5, 7)), rng.standard_normal((5, 4))
+    X = np.array(list(product((0.0, 1.0), repeat=7)))
+    cost = 0.7 * np.maximum(4 - X.sum(axis=1), 0)
+    soft = dcra.soft(dcra.at_least(4), weight=0.7)
+    batch = dcra.minimize_batch(A, B, domain="binary", constraints=soft, seed=0, method=method)
+    best = (np.abs(X @ A.T - B.T[:, None]).sum(axis=2) + cost).min(axis=1)
+    assert batch.fun == pytest.approx(best)
+
+
 def test_starts_of_a_batch():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((30, 40)), rng.standard_normal((30, 3))
@@ -223,6 +236,34 @@ def test_callbacks_of_a_batch():
     assert np.array_equal(ended.fun[:2], batch.fun[:2])
     judged = np.abs(A @ ended.x - B).sum(axis=0)
     assert ended.fun == pytest.approx(judged)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_columns_that_are_left_are_judged_at_once(own, monkeypatch):
+    """No problem is made for them: a thousand would take longer than the time limit that ended the batch."""
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((5, 7)), rng.standard_normal((5, 6))
+    c = rng.standard_normal((7, 6) if own else 7)
+    rules = {"few": dcra.at_most(5), "fewer": dcra.soft(dcra.at_most(2), weight=3.0)}
+    made, by_then, replace = [], [], dcra.Problem.replace
+
+    def counted(self, **changes):
+        made.append(changes)
+        return replace(self, **changes)
+
+    def two(row):
+        by_then[:] = made
+        return row.done == 2
+
+    monkeypatch.setattr(dcra.Problem, "replace", counted)
+    options = {"linear": c, "constraints": rules, "weights": 2.0, "domain": "binary", "seed": 0}
+    ended = dcra.minimize_batch(A, B, "huber", **options, callback=two)
+    assert len(by_then) == len(made) > 0
+    assert (ended.feasible.tolist(), ended.status) == ([True] * 2 + [False] * 4, "callback")
+    for j in range(6):
+        term = dcra.Term("huber", A, B[:, j], 2.0)
+        one = dcra.Problem([term], linear=c[:, j] if own else c, constraints=rules, domain="binary")
+        assert ended.fun[j] == pytest.approx(one.objective(ended.x[:, j]))
 
 
 @pytest.mark.parametrize(

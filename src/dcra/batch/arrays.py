@@ -81,7 +81,7 @@ def solve_arrays(many: Many, answers: Host, seed: int, starts: int, stop: Stop) 
 
 def checked(problem: Problem, B: Any) -> Host:
     """B as numbers of the host, or an error about their type or shape."""
-    r = problem.n_rows
+    r = problem.terms[0].operator.shape[0]  # soft constraints are further terms
     refuse_masked("B", B)
     host = to_numpy(B) if is_array(B) else np.asarray(B)
     if host.dtype.kind not in "fiub":

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Host, is_array, to_numpy
+from dcra._array import Host, from_numpy, is_array, namespace, to_numpy
 from dcra.batch.arrays import LEAST_SECONDS
 from dcra.batch.lockstep import Stop
 from dcra.messages import shown
@@ -63,13 +63,15 @@ def solve_columns(
     X = np.full((len(B), problem.n), DOMAINS[problem.domain][1])
     fun, feasible = np.empty(len(B)), np.zeros(len(B), bool)
     for i, b in enumerate(B):
-        changes: dict[str, Any] = {"terms": [Term(term.loss, term.operator, b, term.weight)]}
+        if stop():  # what is left undone is judged as it stands
+            fun[i:] = _as_it_stands(problem, X[i], B[i:], None if linear is None else linear[i:])
+            feasible[i:] = problem.violation(X[i]) == 0
+            break
+        own = Term(term.loss, term.operator, b, term.weight)
+        changes: dict[str, Any] = {"terms": [own, *problem.terms[1:]]}  # soft constraints are terms, too
         if linear is not None:
             changes["linear"] = linear[i]
         one = problem.replace(**changes)
-        if stop():  # what is left undone is judged as it stands
-            fun[i], feasible[i] = one.objective(X[i]), one.violation(X[i]) == 0
-            continue
         share = max(stop.left / (len(B) - i), LEAST_SECONDS) if stop.timed else None
         result = solve_one(one, time_limit=share, x0=None if points is None else points[i])
         X[i], fun[i], feasible[i] = to_numpy(result.x), result.fun, result.feasible
@@ -78,3 +80,15 @@ def solve_columns(
         elif tell(BatchProgress(stop.seconds, i + 1, len(B), float(fun[i]))):
             stop.why = Status.CALLBACK
     return Answers(X, fun, feasible)
+
+
+def _as_it_stands(problem: Problem, x: Host, B: Host, linear: Host | None) -> Host:
+    """Objectives (k,) of one point for right-hand sides B (k, r), with linear terms (k, n) where given."""
+    term, *others = problem.terms
+    wide = namespace(problem.like).float64
+    point = from_numpy(x, problem.like, wide)
+    z = term.operator.exact_residual(point, 0.0) - from_numpy(B, problem.like, wide)
+    values = to_numpy(term.value_at(z)) + problem.constant + sum(float(one.value(point)) for one in others)
+    if linear is not None:
+        return np.asarray(values + linear @ x)
+    return np.asarray(values if problem.linear is None else values + float(point @ problem.linear))
