@@ -59,6 +59,12 @@ def test_bad_graphs(graph, match):
         maxcut(graph)
 
 
+def test_an_empty_cut_weighs_zero():
+    cut = maxcut([(0, 1, -1.0)], seed=0)
+    assert str(cut).startswith("cut 0, upper bound 0,")
+    assert not np.signbit([cut.weight, cut.upper_bound]).any()
+
+
 def test_graphs_of_another_kind():
     with pytest.raises(TypeError, match="networkx graph, a matrix, or edges"):
         maxcut(5)

@@ -179,6 +179,11 @@ def test_what_is_refused(problem, match):
         ours.solve(problem())
 
 
+def test_a_maximum_of_zero_has_no_sign():
+    answer = ours.solve(cp.Problem(cp.Maximize(-cp.sum(X))), seed=0)
+    assert not np.signbit([answer.value, answer.bound]).any()
+
+
 def test_parameters_have_the_values_of_the_moment():
     P, b = cp.Parameter((2, X.size)), cp.Parameter(2)
     problem = cp.Problem(cp.Minimize(cp.norm1(P @ X - b)))

@@ -67,7 +67,7 @@ def maxcut(graph: Any, **options: Any) -> Cut:
     result = solve(cut_problem(len(nodes), row, col, weight), **options)
     up = to_numpy(result.x) > 0
     sides = ([nodes[i] for i in np.flatnonzero(up)], [nodes[i] for i in np.flatnonzero(~up)])
-    return Cut(-result.fun, -result.lower_bound, sides, result)
+    return Cut(0.0 - result.fun, 0.0 - result.lower_bound, sides, result)  # no -0
 
 
 def qubo(Q: Any, linear: Any = None, *, constant: float = 0.0, **options: Any) -> Result:

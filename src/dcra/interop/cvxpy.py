@@ -84,7 +84,7 @@ def solve(problem: Any, **options: Any) -> Answer:
     reading = Reading(problem)
     result = solve_problem(reading.problem(), **options)
     reading.save(to_numpy(result.x).astype(np.float64))
-    return Answer(reading.sign * result.fun + 0.0, reading.sign * result.lower_bound, result)
+    return Answer(reading.sign * result.fun + 0.0, reading.sign * result.lower_bound + 0.0, result)
 
 
 def problem_of(problem: Any) -> Problem | IntegerProblem:
