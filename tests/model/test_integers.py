@@ -88,6 +88,28 @@ def test_starts_fixings_pools_and_callbacks_are_in_numbers():
     assert every.pool.distances[0, 1] >= 1
 
 
+@pytest.mark.parametrize("method", ["exact", "enumerate", "milp"])
+@pytest.mark.parametrize("constrained", [False, True])
+def test_pools_of_exact_methods_are_the_best(method, constrained):
+    """Several codes may stand for one number: none takes the place of another point."""
+    rng = np.random.default_rng(2)
+    A, b = rng.standard_normal((4, 3)), 3 * rng.standard_normal(4)
+    low, high = [-2, 0, -1], [2, 2, 4]
+    X = boxes(low, high)
+    rules = LinearConstraint(np.array([[1.0, 1.0, 1.0]]), -np.inf, 2.0) if constrained else ()
+    fine = X.sum(axis=1) <= 2 if constrained else np.ones(len(X), bool)
+    best = np.sort(np.abs(X[fine] @ A.T - b).sum(axis=1))
+    options = {"domain": dcra.integers(low, high), "constraints": rules, "method": method, "seed": 0}
+    result = dcra.minimize(A, b, **options, pool=7)
+    assert result.pool.values == pytest.approx(best[:7], abs=1e-9)
+    assert len(np.unique(result.pool.points, axis=0)) == 7
+    assert result.pool.proven or method == "milp"
+    assert result.n_constraints == (1 if constrained else 0)
+    fixed = dcra.minimize(A, b, **options, pool=3, fixed={2: 4})
+    left = np.sort(np.abs(X[fine & (X[:, 2] == 4)] @ A.T - b).sum(axis=1))
+    assert fixed.pool.values == pytest.approx(left[:3], abs=1e-9)
+
+
 def test_wide_boxes():
     """Within ranges of 2^20, a regular system is met exactly but for single steps."""
     rng = np.random.default_rng(1)

@@ -160,6 +160,25 @@ class IntegerProblem:
         taken = np.asarray(block.G @ self.low)
         return StatedRows(block.G @ self.weights, block.low - taken, block.high - taken, block.names)
 
+    def with_one_code(self) -> Problem:
+        """`bits`, with rows that leave every number one code, that of `bits_of`.
+
+        The last bit of weight w beside m others is up only where these make up 2^m - w or more.
+        """
+        G, others = self.weights.copy(), np.diff(self.weights.indptr) - 1
+        last = self.weights.indptr[1:] - 1
+        several = np.flatnonzero((others > 0) & (G.data[last] < 2.0**others))
+        if not several.size:
+            return self.bits
+        G.data[last[several]] -= 2.0 ** others[several]
+        ends = np.zeros(several.size), np.full(several.size, np.inf)
+        stated = StatedRows(G[several], *ends, [f"code of variable {j}" for j in several])
+        rules = self.bits.constraints
+        known: dict[str, Any] = {} if rules is None else {"stated": rules.stated()}
+        twin = self.bits.replace(constraints=known | {"codes": stated})
+        twin.soft = self.bits.soft  # terms of the objective already
+        return twin
+
     def decode(self, t: Host) -> Host:
         """Whole numbers (..., n) from bits (..., bits)."""
         flat = t.reshape(-1, t.shape[-1])

@@ -27,14 +27,32 @@ def wider_pool(asked: Any) -> Pool | None:
     return None if pool is None else Pool(SPARE * pool.size * pool.distance, 1)
 
 
-def decoded(problem: IntegerProblem, result: Result, asked: Any, seconds_left: Callable[[], float]) -> Result:
-    """The result in whole numbers."""
+def of_own_rows(problem: IntegerProblem, result: Result) -> Result:
+    """The result without the rows that only leave every number one code."""
+    rows = problem.bits.constraints
+    own = 0 if rows is None else int(rows.G.shape[0])
+    weights = result.penalty_weights
+    return replace(
+        result,
+        n_constraints=own,
+        penalty_weights=None if weights is None or not own else weights[:own],
+    )
+
+
+def decoded(
+    problem: IntegerProblem,
+    result: Result,
+    asked: Pool | None,
+    seconds_left: Callable[[], float],
+    one_code: bool = False,
+) -> Result:
+    """The result in whole numbers; `one_code` says that no two points of bits stand for the same ones."""
     bits = np.rint(to_numpy(result.x).astype(np.float64))
     x = problem.decode(bits)
     if result.feasible and result.status not in (Status.OPTIMAL, Status.INTERRUPTED, Status.CALLBACK):
         x = descend(problem, x, seconds_left)
     fun = problem.objective(x) + 0.0
-    pool = None if result.pool is None else _pool(problem, result.pool, as_pool(asked), x, fun)
+    pool = None if result.pool is None else _pool(problem, result.pool, asked, x, fun, one_code)
     report = soft_report(problem.bits, problem.encode("x", x)[0])
     return replace(result, x=from_numpy(x, problem.bits.like), fun=fun, pool=pool, **report)
 
@@ -71,7 +89,9 @@ def _neighbours(problem: IntegerProblem, x: Host, j: int) -> Host:
     return tried
 
 
-def _pool(problem: IntegerProblem, kept: Solutions, asked: Pool | None, x: Host, fun: float) -> Solutions:
+def _pool(
+    problem: IntegerProblem, kept: Solutions, asked: Pool | None, x: Host, fun: float, one_code: bool
+) -> Solutions:
     assert asked is not None
     points = np.concatenate([x[None], problem.decode(np.rint(to_numpy(kept.points).astype(np.float64)))])
     values = np.concatenate([[fun], kept.values])
@@ -83,6 +103,7 @@ def _pool(problem: IntegerProblem, kept: Solutions, asked: Pool | None, x: Host,
             break
     spare = not np.all(np.isin(problem.high - problem.low, 2.0 ** np.arange(1, 21) - 1))
     whole = kept.proven and (len(chosen) == asked.size if asked.distance == 1 else False) and not spare
+    whole = kept.proven if one_code else whole
     return Solutions(from_numpy(points[chosen], problem.bits.like), values[chosen], whole)
 
 

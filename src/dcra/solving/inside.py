@@ -17,7 +17,7 @@ from dcra.model.problem import Problem
 from dcra.result import Result
 from dcra.search.checks import check_callable
 from dcra.search.completed import completed, of_all_variables, only_point
-from dcra.search.decoded import decoded, in_numbers, wider_pool
+from dcra.search.decoded import decoded, in_numbers, of_own_rows, wider_pool
 from dcra.search.next_best import PROVING, with_next_best
 from dcra.solving.options import SolveOptions
 from dcra.solving.since import solve_since
@@ -49,18 +49,22 @@ def solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions,
     given, fixed, limit = options.x0, options.fixed, options.time_limit
     if given is not None:
         given = problem.encode("x0", given.x if isinstance(given, Result) else given)
+    asked, engine = as_pool(options.pool), resolve(options.method)[1]
+    proves = engine is not None and engine.plan in (*PROVING, "exhaust")
+    one_code = proves and asked is not None and asked.distance == 1
     bits = replace(
         options,
         x0=given,
         fixed=None if fixed is None else problem.fixed_bits(fixed),
         callback=in_numbers(problem, check_callable(options.callback)),
-        pool=wider_pool(options.pool),
+        pool=asked if one_code else wider_pool(asked),
     )
-    result = solve_since(begun, problem.bits, bits, progress)
+    result = solve_since(begun, problem.with_one_code() if one_code else problem.bits, bits, progress)
+    result = of_own_rows(problem, result) if one_code else result
     if fixed is not None:  # a descent would move what is fixed
         problem = problem.narrowed(fixed)
     left = lambda: inf if limit is None else begun + limit - time.perf_counter()  # noqa: E731
-    done = decoded(problem, result, options.pool, left)
+    done = decoded(problem, result, asked, left, one_code)
     return replace(done, seconds=time.perf_counter() - begun)
 
 
