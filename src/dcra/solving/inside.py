@@ -79,7 +79,15 @@ def solve_the_rest(begun: float, problem: Problem, options: SolveOptions, progre
     if not part.free.size:
         rest.limits(problem)  # checked, though nothing is left to search
         return only_point(part, as_pool(rest.pool), rest.seed, resolve(rest.method)[0], begun)
-    return completed(part, solve_since(begun, part.problem, rest, progress))
+    return completed(part, solve_since(begun, _of_the_rest(part), rest, progress))
+
+
+def _of_the_rest(part: Fixing) -> Problem:
+    """The problem of what is not fixed; where its rows cannot hold, the error says that something is."""
+    try:
+        return part.problem
+    except ValueError as error:
+        raise ValueError(f"with `fixed`, whose variables are left out of these sums, {error}") from error
 
 
 def starting_points(problem: Problem, options: SolveOptions, seed: int, begun: float) -> Host:
