@@ -27,7 +27,7 @@ for _needed in (
 ):
     import_module(_needed)  # before the clock of a first solve starts
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 _MODULES = {
     *("apps", "baselines", "datasets", "engines", "interop", "io", "lift", "losses", "messages", "methods"),
