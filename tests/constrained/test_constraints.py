@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 from math import inf
 
@@ -13,8 +14,11 @@ from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment
 import dcra
 from dcra.constrained.penalties import penalised
 from dcra.constrained.repair import Repair, Violation, repair_tables
+from dcra.constrained.state import ConstrainedSearch
 from dcra.losses import NAMES
 from dcra.model.constraints import Constraints
+from dcra.solving.options import SolveOptions
+from dcra.solving.since import prepare
 
 domains = pytest.mark.parametrize("domain", ["spin", "binary"])
 VALUES = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
@@ -185,6 +189,25 @@ def test_repair_reaches_a_feasible_point(rng):
     assert cover.violation(whole.best) == 0
     assert whole.best.sum() < 40
     np.testing.assert_array_equal(whole.best, stepwise.best)
+
+
+@pytest.mark.parametrize(("begun", "flips"), [(100.0, 1), (-100.0, 5)])
+def test_the_last_repair_keeps_the_limit(monkeypatch, begun, flips):
+    """Five flips lead to a feasible point; where the time is long over, one of them is made."""
+    problem = dcra.Problem([dcra.Term("l1", np.eye(5), np.full(5, -1.0))], constraints=dcra.at_least(5))
+    made, advance = [], Repair.advance
+
+    def counted(self, count):
+        made.append(count)
+        advance(self, count)
+
+    monkeypatch.setattr(Repair, "advance", counted)
+    monkeypatch.setattr(ConstrainedSearch, "_violate_least", lambda self: None)
+    options = SolveOptions(time_limit=1.0, n_jobs=1)
+    search, _ = prepare(problem, options, time.perf_counter() - begun)
+    search.offer(-np.ones(5))
+    search.settle()
+    assert sum(made) == flips
 
 
 def test_a_cover_within_five_per_cent(rng):

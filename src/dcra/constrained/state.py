@@ -15,6 +15,9 @@ from dcra.model.constraints import Constraints
 from dcra.result import Status
 from dcra.search.state import Search
 
+LATE_SHARE, LATE = 0.03, 0.01
+"""Of the time limit, or seconds, by which the last repair may pass it."""
+
 SETTLING_SECONDS = 5.0
 """What HiGHS may take, at most, to say what can be said where nothing is feasible."""
 
@@ -63,7 +66,8 @@ class ConstrainedSearch(Search):
         if self.spins is None and self.nearest is not None and self.status is not Status.INFEASIBLE:
             x = self.compiled.in_domain(self.nearest)
             repair = Repair(repair_tables(self.constraints), x, np.zeros(x.size), self.seed)
-            repair.advance(STEPS)  # the time is over: no more than the least that repairs are given
+            while repair.flips < STEPS and not repair.done and not (repair.flips and self._late):
+                repair.advance(1)  # the time is over: no more than the least that repairs are given
             self.offer(self.compiled.encode(repair.best))
         if self.spins is None:
             self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest
@@ -71,6 +75,12 @@ class ConstrainedSearch(Search):
             self.violated = self.constraints.violated(self.compiled.in_domain(self.spins))
         self.violation = self.constraints.furthest(self.compiled.in_domain(self.spins))
         self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))
+
+    @property
+    def _late(self) -> bool:
+        """Whether the limit has been passed by what is allowed for the last repair."""
+        limit = self.limits.time_limit
+        return limit is not None and self.seconds_left < -max(LATE_SHARE * limit, LATE)
 
     def _violate_least(self) -> None:
         """Where nothing feasible was met: the point that violates least and, if there is none, what clashes.
