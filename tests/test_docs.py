@@ -110,7 +110,7 @@ def test_the_ten_lines_are_ten():
 def test_change_fragments_are_of_known_types():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]
     types = "|".join(kind["directory"] for kind in settings["type"])
-    for fragment in (ROOT / settings["directory"]).iterdir():
+    for fragment in (ROOT / settings["directory"]).glob("[!.]*"):
         assert re.fullmatch(rf"(\+[\w-]+|\d+)\.({types})\.md", fragment.name), fragment.name
     assert "<!-- towncrier release notes start -->" in (ROOT / settings["filename"]).read_text()
 

