@@ -21,7 +21,6 @@ from dcra._kernels.store import Dense
 from dcra.bounds.dual import trivial_bound
 from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import QuadraticTables
-from dcra.foreign import importing
 from dcra.model.rounding import smooth_size
 
 EPS = float(np.finfo(np.float64).eps)
@@ -114,13 +113,10 @@ def dense_matrix(quadratic: QuadraticTables) -> Host:
 
 
 def positive_definite(S: Host) -> bool:
-    """Whether the Cholesky factorisation of S goes through; S is overwritten."""
-    with importing():
-        from scipy.linalg import LinAlgError, cholesky
-
+    """Whether the Cholesky factorisation of S goes through; SciPy's would take long to be imported."""
     try:
-        cholesky(S, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
+        np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
         return False
     return True
 
