@@ -217,8 +217,8 @@ def take_in(search: Search, news: list[News]) -> None:
 
 
 def first_chunk(compiled: Compiled) -> int:
-    """Work to begin with: a pass, or more of them where loops take well below a millisecond for it."""
-    return max(compiled.work_per_pass, FIRST_CHUNK) if compiled.loops else compiled.work_per_pass
+    """Work to begin with: what loops do in less than a millisecond, or a pass of array code."""
+    return FIRST_CHUNK if compiled.loops else compiled.work_per_pass
 
 
 def paced(work: int, seconds: float) -> int:
