@@ -2,6 +2,7 @@
 
 import itertools
 
+import array_api_strict
 import numpy as np
 import pytest
 from scipy import sparse
@@ -291,3 +292,17 @@ def test_a_float32_matrix_is_symmetrised_as_it_is_stored(store, lower):
     assert result.fun == problem.objective([1, 1]) == result.lower_bound == -(2.0**24) - lower
     assert result.x.dtype == np.float32
     assert problem.to_spin().like.dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("library", [np, array_api_strict])
+def test_q_that_is_not_symmetric_at_its_end(library, dtype, rng):
+    """A few rows do not tell."""
+    Q = rng.integers(-4, 5, (90, 90)).astype(dtype)
+    Q = Q + Q.T
+    Q[70, 80] += 1
+    x = rng.choice([-1.0, 1.0], 90)
+    problem = Problem(quadratic=library.asarray(Q))
+    assert float(problem.objective(library.asarray(x))) == x @ Q.astype(np.float64) @ x
+    held = problem.quadratic.operator.A
+    assert bool(library.all(held == held.T))
