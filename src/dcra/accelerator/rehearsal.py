@@ -71,7 +71,10 @@ def _affordable(way: Way, seconds_left: float) -> bool:
 
 
 def _hold(way: Way, rehearse: Callable[[], None]) -> None:
-    """The end of the process waits for the kernel at hand: a compiler cannot be left behind."""
+    """Load the kernels and go the way once, unless somebody has.
+
+    The end of the process waits for the kernel at hand: a compiler cannot be left behind.
+    """
     with _one_at_a_time:
         if way in _known:
             return
