@@ -64,7 +64,7 @@ def why_not(number: int = 0) -> str:
         with library().cuda.Device(number):
             runtime.free(0)  # makes its context, which takes a while, and fails where others may not use it
     except Exception as error:
-        return f"CuPy finds no CUDA device ({_first_line(error)})"
+        return f"CuPy finds no CUDA device that can be used ({_first_line(error)})"
     major, minor = capability(number)
     if (major, minor) < LEAST_CAPABILITY:
         return f"the kernels need compute capability 9.0; this device has {major}.{minor}"
