@@ -87,7 +87,7 @@ def formula(ptr: Array, literals: Array, n: int, cost: Array, hard: Array) -> Fo
     variable = np.abs(literals).astype(np.int64) - 1
     clause = np.repeat(np.arange(m), np.diff(ptr))
     kind = np.int32 if max(2 * n, 2 * m) < 2**31 else np.int64
-    by_variable = np.argsort(variable, kind="stable")
+    by_variable = np.sort(variable * variable.size + np.arange(variable.size)) % max(1, variable.size)
     occ_ptr = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(variable, minlength=n), out=occ_ptr[1:])
     occ = (2 * clause + negated)[by_variable]

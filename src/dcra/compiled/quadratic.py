@@ -15,7 +15,6 @@ import numpy as np
 from dcra._array import PIECE, Array, Host, from_numpy, in_pieces, to_numpy
 from dcra._kernels.store import Dense, Sparse
 from dcra.model.operators import Operator, few
-from dcra.model.watch import OutOfTime
 
 GRAIN, REACH = 2.0**-4, 2.0**18
 """Fields that are multiples of the one below the other stay exact in float32."""
@@ -148,8 +147,8 @@ def _laid_out(J: Operator) -> tuple[Host, Host]:
     values, sums = np.empty((n, n)), np.zeros(n)
     step = max(1, PIECE // n)
     for lo in range(0, n, step):
-        if J.watch is not None and J.watch.over:
-            raise OutOfTime
+        if J.watch is not None:
+            J.watch.check()
         part = np.multiply(A[lo : lo + step], 8.0, out=values[lo : lo + step])
         np.fill_diagonal(part[:, lo:], 0.0)
         sums += np.abs(part).sum(axis=0)

@@ -139,6 +139,8 @@ def _dense_store(pieces: Pieces, n: int, scales: list[float], dtype: np.dtype[An
         source = p.operator.dense()
         tile = 256
         for i in range(0, source.shape[0], tile):  # tiles keep both sides of a transpose in cache
+            if p.operator.watch is not None:
+                p.operator.watch.check()
             for j in range(0, source.shape[1], tile):
                 block = source[i : i + tile, j : j + tile].T
                 target = cols[j : j + tile, p.where.start + i : p.where.start + i + block.shape[1]]

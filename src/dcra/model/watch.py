@@ -68,6 +68,11 @@ class Watch:
             return False
         return (self.ended is not None and self.ended()) or (self.end < inf and self.clock() >= self.end)
 
+    def check(self) -> None:
+        """Between two pieces of work, each of them short."""
+        if self.over:
+            raise OutOfTime
+
     @property
     def products_left(self) -> float:
         """How many products by one vector fit into the time left, as far as their pace is known."""
@@ -82,13 +87,13 @@ class Watch:
     def multiply(self, product: Callable[[Array], Array], X: Array) -> Array:
         """product(X) of rows X (..., n), some rows at a time where the time is limited."""
         if self.end == inf or self.known.open:
-            self._check()
+            self.check()
             return product(X)
         rows = X.reshape((-1, X.shape[-1]))
         parts: list[Any] = []
         lo = 0
         while lo < rows.shape[0]:
-            self._check()
+            self.check()
             width = self._width(rows.shape[0] - lo)
             begin = self.clock()
             parts.append(product(rows[lo : lo + width, :]))
@@ -103,7 +108,3 @@ class Watch:
     def _width(self, most: int) -> int:
         pace = self.known.pace
         return 1 if pace is None else int(np.clip(PRODUCT_SECONDS / max(pace, 1e-9), 1, most))
-
-    def _check(self) -> None:
-        if self.over:
-            raise OutOfTime

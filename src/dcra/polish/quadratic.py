@@ -36,8 +36,8 @@ REFRESH = 256
 def temperature_unit(compiled: Compiled) -> float:
     """What flipping one spin of a random point changes, typically, scaled to the units of `Anneal`."""
     quadratic = compiled.quadratic_tables
-    pieces = (piece.astype(np.float64, copy=False) for piece in in_pieces(values_of(quadratic)))
-    square = 0.25 * float(sum(np.dot(piece, piece) for piece in pieces)) / compiled.n
+    pieces = in_pieces(values_of(quadratic))  # squared without BLAS: no solve limits its threads yet
+    square = 0.25 * float(sum(np.sum(np.square(piece, dtype=np.float64)) for piece in pieces)) / compiled.n
     if compiled.pieces:
         square += (2 * units_at(compiled, _random_residual(compiled)).rho) ** 2
     field = float(np.sqrt(np.mean(quadratic.field.astype(np.float64) ** 2)))

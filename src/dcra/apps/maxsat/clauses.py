@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class Clauses:
         >>> Clauses.of([[1, -2], [2]], weights=[3, 1], hard=[[-1, -2]])
         Clauses(2 variables, 2 soft, 1 hard)
         """
-        soft, firm = [list(c) for c in clauses], [list(c) for c in hard]
+        soft, firm = list(clauses), list(hard)
         lists = soft + firm
         refuse_masked("weights", weights)
         given = np.ones(len(soft), np.int64) if weights is None else np.asarray(weights)
@@ -87,11 +88,11 @@ class Clauses:
             raise ValueError(
                 f"`weights` must have shape ({len(soft)},), one per soft clause; got {given.shape}"
             )
-        flat = np.asarray([literal for c in lists for literal in c])
+        flat = np.asarray(list(chain.from_iterable(lists)))
         if flat.size and flat.dtype.kind not in "iu":
             raise TypeError(f"`clauses` must hold integers, +v or -v; got {flat.dtype}")
         ptr = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum([len(c) for c in lists], out=ptr[1:])
+        np.cumsum(list(map(len, lists)), out=ptr[1:])
         is_hard = np.arange(len(lists)) >= len(soft)
         weight = np.concatenate([given, np.zeros(len(firm), given.dtype)])
         if flat.dtype.kind == "u" and int(flat.max(initial=0)) >= MOST_VARIABLES:
