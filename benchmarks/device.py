@@ -57,7 +57,7 @@ def pace(n: int, r: int) -> str:
         replicas.annealer.load(replicas.sweeper.signs())
         replicas.anneal(np.zeros(20), 0, 0)
     shape, steps = replicas.shapes.sweep, replicas.sweeper.steps
-    tiles = shape.rows * shape.width * 2  # bytes of a step: written once, read twice
+    tiles = shape.rows // shape.PARTS * shape.width * 2  # bytes of a step: written once, read twice
     sums = 2 * shape.WARPS * shape.width**2 * (4 if shape.M == 1 else 2)
     moved = steps * (3 * tiles + sums) * shape.BLOCKS
     clock = device.library().cuda.Device(0).attributes["ClockRate"] * 1e3
@@ -103,11 +103,9 @@ def cut_files(folder: str, budgets: list[float], places: list[str]) -> None:
                 warm_up(problem, place)
                 result = dcra.solve(problem, time_limit=seconds, seed=0, device=place)
                 gaps[path.stem] = 100 * (best + result.fun) / best
-            each = " ".join(f"{name} {gap:.3f}" for name, gap in gaps.items())
-            print(
-                f"graphs {place:5} {seconds:5g} s  mean gap {np.mean(list(gaps.values())):.4f} %  ({each})",
-                flush=True,
-            )
+                print(f"{path.stem:5} {place:5} {seconds:5g} s  gap {gaps[path.stem]:.4f} %", flush=True)
+            mean = np.mean(list(gaps.values()))
+            print(f"{len(gaps)} graphs {place:5} {seconds:5g} s  mean gap {mean:.4f} %", flush=True)
 
 
 def batches(counts: list[int], n: int, r: int, budgets: list[float], places: list[str]) -> None:

@@ -7,13 +7,13 @@ import pytest
 import scipy.sparse
 
 import dcra
-from dcra.accelerator import loader, rehearsal
+from dcra.accelerator import loader, rehearsal, shape
 from dcra.accelerator.replicas import Replicas
 from dcra.accelerator.spins import Spins
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 
-from . import emulator, test_kernels, test_search, test_spins
+from . import emulator, test_columns, test_kernels, test_search, test_spins
 from .test_kernels import problem_of
 
 
@@ -27,13 +27,37 @@ def test_objectives_are_the_judges(emulated, rng, rows, loss):
     test_kernels.test_objectives_are_the_judges(emulated, rng, rows, loss, "spin")
 
 
+@pytest.fixture
+def few_rows(monkeypatch):
+    """A device whose blocks hold few rows: clusters of them share those of small problems."""
+    monkeypatch.setattr(shape, "PART_ROWS", 32)
+
+
+@pytest.mark.parametrize(("rows", "loss"), [(60, "huber"), (200, "l1")])
+def test_clusters_sweep_by_the_rule(emulated, few_rows, rng, rows, loss):
+    assert shape.parts_for(rows) == (2 if rows == 60 else 8)
+    test_kernels.test_sweeps_follow_the_rule(emulated, rng, rows, loss)
+
+
+@pytest.mark.parametrize(("rows", "loss"), [(60, "l1"), (200, "huber")])
+def test_objectives_of_clusters_are_the_judges(emulated, few_rows, rng, rows, loss):
+    test_kernels.test_objectives_are_the_judges(emulated, rng, rows, loss, "spin")
+
+
+def test_clusters_remember_the_best(emulated, monkeypatch):
+    monkeypatch.setattr(shape, "PART_ROWS", 4)
+    test_columns.test_the_best_point_of_a_search_is_remembered(emulated)
+
+
 @pytest.mark.parametrize("kind", test_spins.KINDS)
 def test_fields_are_carried_along(emulated, rng, kind):
     test_spins.test_fields_are_carried_along(emulated, rng, kind, 40)
 
 
+@pytest.mark.parametrize("part_rows", [2048, 16])
 @pytest.mark.parametrize("schedule", range(1, 5))
-def test_no_kernel_depends_on_the_order_of_its_warps(emulated, schedule):
+def test_no_kernel_depends_on_the_order_of_its_warps(emulated, schedule, part_rows, monkeypatch):
+    monkeypatch.setattr(shape, "PART_ROWS", part_rows)
     found = []
     for order in (0, schedule):
         emulated.state.schedule = order

@@ -11,7 +11,7 @@ from dcra.accelerator.replicas import Replicas
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 
-ROWS = [30, 300, 700, 1100, 2048]
+ROWS = [30, 300, 700, 1100, 2048, 2100, 9000]
 LOSSES = ["l1", "hinge", "quantile", "huber", "squared", "squared_hinge", "epsilon_insensitive"]
 
 

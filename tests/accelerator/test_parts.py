@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from dcra.accelerator.engine import Finish, Round
 from dcra.accelerator.form import power_of_two
 from dcra.accelerator.replicas import best_of, fits
 from dcra.accelerator.rows import rows_of, smoothing_of
-from dcra.accelerator.shape import MOST_ROWS, anneal_shape, sweep_shape
+from dcra.accelerator.shape import MOST_PARTS, MOST_ROWS, anneal_shape, sweep_shape
 from dcra.accelerator.sweeper import rule_for
 from dcra.auto.placement import place
 from dcra.auto.replicas import ReplicaRounds
@@ -61,7 +62,7 @@ def test_other_tables_are_not_plain(rng, loss):
 
 @pytest.mark.parametrize("table", [False, True])
 def test_every_number_of_rows_finds_room(table):
-    for rows in range(1, MOST_ROWS + 1):
+    for rows in chain(range(1, 2200), range(2200, MOST_ROWS + 1, 37), [MOST_ROWS]):
         sweep, anneal = sweep_shape(rows, table, H200), anneal_shape(rows, table)
         assert sweep.rows >= rows
         assert sweep.TILES % 2 == 0
@@ -70,6 +71,17 @@ def test_every_number_of_rows_finds_room(table):
         assert anneal.shared_bytes <= H200
         assert sweep.M * sweep.TILES * 4 <= 128  # registers of the residuals
         assert anneal.K * anneal.LANE_ROWS <= 128
+        assert sweep.PARTS == anneal.PARTS <= MOST_PARTS
+
+
+def test_clusters_leave_out_what_their_neighbourhoods_do_not_hold():
+    assert sweep_shape(2048, False, H200).most_replicas(132) == 132 * 16
+    assert [sweep_shape(rows, False, H200).most_replicas(132) // 16 for rows in (2049, 5000, 16384)] == [
+        64,
+        32,
+        16,
+    ]
+    assert sweep_shape(16384, False, H200).most_replicas(1) == 16
 
 
 def test_what_kernels_cannot_take(rng):
@@ -78,7 +90,7 @@ def test_what_kernels_cannot_take(rng):
     assert not fits(compile_problem(dcra.Problem([dcra.Term("logistic", A, b)])))
     assert not fits(compile_problem(dcra.Problem([dcra.Term("l1", A, b)], quadratic=np.eye(4))))
     assert not fits(compile_problem(dcra.Problem(quadratic=np.ones((4, 4)))))
-    tall = rng.standard_normal((MOST_ROWS + 1, 2))
+    tall = np.ones((MOST_ROWS + 1, 2))
     assert not fits(compile_problem(dcra.Problem([dcra.Term("l1", tall, 0.0)])))
 
 
@@ -187,7 +199,7 @@ class Rehearsed:
 
     def ready(self, seconds_left, number=0):
         sweep = loader.kernel("sweep", "sweep", sweep_shape(90, False, H200))
-        assert dict(sweep.macros) == {"M": 2, "WARPS": 4, "TILES": 4, "BLOCKS": 2, "TABLE": 0}
+        assert dict(sweep.macros) == {"M": 2, "WARPS": 4, "TILES": 4, "BLOCKS": 2, "TABLE": 0, "PARTS": 1}
         way = rehearsal.Way((sweep, loader.kernel("points", "signs")), number)
         return rehearsal.ready_in_time(way, seconds_left, self.hold)
 

@@ -43,7 +43,7 @@ class Annealer:
         arrays = (self.form.columns, self.Z, self.bits, self.E, self.line, self.form.linear, self.table)
         steps = cupy.asarray(temperatures.astype(np.float32))
         counts = map(np.int32, (self.form.quads, first, len(temperatures)))
-        grid, threads = (self.count // self.shape.replicas,), (32 * ANNEAL_WARPS,)
+        grid, threads = (self.count // self.shape.replicas * self.shape.PARTS,), (32 * ANNEAL_WARPS,)
         arguments: tuple[Any, ...] = (*arrays, steps, *counts, np.uint32(seed & 0xFFFFFFFF))
         if self.shape.BEST:
             arguments += (self.best_bits, self.best_E)
@@ -75,7 +75,7 @@ TO_BITS, FROM_BITS = loader.kernel("points", "to_bits"), loader.kernel("points",
 
 
 def _table(form: Form, shape: AnnealShape) -> Any:
-    """(1/k, e, lo, hi) of each row at (row of the quadruple, quadruple of the lane, lane)."""
+    """(1/k, e, lo, hi) of each row at (part, row of the quadruple, quadruple of the lane, lane)."""
     if not shape.TABLE:
         return library().zeros(4, np.float32)
     rows = form.rows
@@ -83,5 +83,5 @@ def _table(form: Form, shape: AnnealShape) -> Any:
     numbers[:, 0] = STEEP
     inverse = 1 / np.maximum(rows.k, 1 / STEEP)
     numbers[: form.n_rows] = np.stack([inverse, rows.e, rows.lo, rows.hi], axis=1)
-    laid = numbers.reshape(shape.LANE_ROWS // 4, 32, 4, 4).transpose(2, 0, 1, 3)
+    laid = numbers.reshape(shape.PARTS, shape.LANE_ROWS // 4, 32, 4, 4).transpose(0, 3, 1, 2, 4)
     return library().asarray(np.ascontiguousarray(laid).astype(np.float32))

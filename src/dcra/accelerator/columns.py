@@ -72,7 +72,7 @@ class Columns:
     @property
     def resident(self) -> int:
         """Replicas that the device anneals at one time."""
-        return device.multiprocessors(self.number) * RESIDENT_WARPS * self.shape.K
+        return device.multiprocessors(self.number) * RESIDENT_WARPS * self.shape.K // self.shape.PARTS
 
     def targets(self, places: Any) -> Any:
         """Some right-hand sides as the kernels see them, (k, rows)."""

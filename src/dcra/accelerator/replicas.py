@@ -44,7 +44,7 @@ class Shapes:
         self.anneal: AnnealShape = anneal_shape(compiled.n_rows, table)
         self.fit = max(self.sweep.shared_bytes, self.anneal.shared_bytes) <= shared
         self.unit = max(self.sweep.width, self.anneal.replicas)  # both are powers of two
-        self.most = device.multiprocessors(number) * self.sweep.BLOCKS * self.sweep.width
+        self.most = self.sweep.most_replicas(device.multiprocessors(number))
 
     def replicas(self, wanted: float) -> int:
         """As many as are wanted, in whole blocks, at most what the device holds at once."""

@@ -161,7 +161,7 @@ class Sweeper:
         counts = map(np.int32, (self.steps, self.form.n, first, last, total))
         least = rule.least * self.first_rho
         numbers = map(np.float32, (self.slope, rule.momentum, rule.shape, rule.power, least))
-        grid = (self.count // self.shape.width,)
+        grid = (self.count // self.shape.width * self.shape.PARTS,)
         self.kernel(
             grid, (self.shape.threads,), (*arrays, *counts, *numbers), shared_mem=self.shape.shared_bytes
         )

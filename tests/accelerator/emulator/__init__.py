@@ -24,6 +24,7 @@ from dcra.accelerator import loader
 
 HEADER = Path(__file__).parent / "threads.hpp"
 COMPILER = shutil.which("g++")
+SHARED = "extern __shared__ __align__(128) u8 memory[];"
 FLAGS = ["-std=c++17", "-O2", "-fPIC", "-shared", "-march=native", "-w"]
 
 __version__ = "emulated"
@@ -163,9 +164,11 @@ class RawModule:
     def __init__(self, code: str, options: tuple[str, ...]) -> None:
         common = (loader.FOLDER / "common.cuh").read_text()
         assert code.startswith(common)
-        macros = [o[2:].partition("=") for o in options if o.startswith("-D")]
-        defined = "".join(f"#define {name} {value}\n" for name, _, value in macros)
-        self.code = f'#include "{HEADER}"\n{defined}{code.removeprefix(common)}'
+        macros = dict(o[2:].split("=") for o in options if o.startswith("-D"))
+        parts = f"#define PARTS {macros.pop('PARTS', 1)}\n"
+        defined = "".join(f"#define {name} {value}\n" for name, value in macros.items())
+        own = code.removeprefix(common).replace(SHARED, "u8* const memory = own_memory();")
+        self.code = f'{parts}#include "{HEADER}"\n{defined}{own}'
 
     def get_function(self, name: str) -> Kernel:
         return Kernel(_compiled(self.code), name)
@@ -173,7 +176,7 @@ class RawModule:
 
 @cache
 def _compiled(code: str) -> Any:
-    names = re.findall(r"__global__ void (?:__launch_bounds__\([^)]*\)\s*)?(\w+)\(", code)
+    names = re.findall(r"__global__ void (?:CLUSTER )?(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\(", code)
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
         source.write_text(code + "".join(f"\nEMULATED({name})" for name in names))

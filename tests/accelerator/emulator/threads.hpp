@@ -1,9 +1,9 @@
-// A device in one thread of the host: blocks one after another, their threads as fibers that take turns.
+// A device in one thread of the host: clusters of blocks one after another, their threads as fibers that take turns.
 //
 // What the kernels' common.cuh has in assembly is here in C++. Threads run until they wait for others: at a shuffle,
 // a vote, a matrix product, a barrier. Which warp goes on then is drawn from a seed, bulk copies arrive when it pleases
 // the same generator, and shared memory holds garbage at first: kernels that rely on luck give different answers
-// under different seeds. What is written behind the end of shared memory is found after each block.
+// under different seeds. What is written behind the end of shared memory is found after each cluster.
 
 #include <cmath>
 #include <cstdint>
@@ -24,6 +24,7 @@ typedef unsigned char u8;
 #define __shared__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define CLUSTER
 #define __align__(n) __attribute__((aligned(n)))
 
 struct alignas(8) float2 { float x, y; };
@@ -35,8 +36,11 @@ inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline uint2 make_uint2(u32 x, u32 y) { return {x, y}; }
 
+#ifndef PARTS
+#define PARTS 1
+#endif
 constexpr size_t SHARED = 256 << 10;
-alignas(128) u8 memory[SHARED];
+alignas(128) u8 all_memory[PARTS * SHARED];  // of the blocks of a cluster, by rank
 
 // ---- fibers
 
@@ -78,30 +82,33 @@ struct Fiber {
   std::vector<u8> stack;
   void* at = nullptr;
   Warp* warp = nullptr;
-  u32 thread = 0;
+  u32 thread = 0, rank = 0;
   u64 met = 0;     // exchanges within the warp
-  u64 synced = 0;  // barriers of the block
+  u64 synced = 0, gathered = 0;  // barriers of the block, of the cluster
   bool over = false;
 };
 
 struct Barrier { int arrivals = 0, waiting = 0; long bytes = 0; u32 phase = 0; };
 struct Copy { u32 to; const void* from; u32 bytes, barrier; };
 
-struct Block {
+struct Cluster {
   std::vector<Fiber> fibers;
   std::vector<Warp> warps;
-  std::vector<Barrier> barriers{SHARED / 8};
+  std::vector<Barrier> barriers{PARTS * SHARED / 8};
   std::vector<Copy> copies;
   std::function<void()> body;
-  u64 synced = 0, moves = 0;
+  u64 synced[PARTS], gathered = 0, moves = 0;
+  u32 first = 0;
   void* home = nullptr;
   Fiber* self = nullptr;
   const char* fault = nullptr;
 };
 
-static Block block;
-static Three blockIdx, blockDim, gridDim;
+static Cluster block;
+static Three blockDim, gridDim;
 #define threadIdx (Three{block.self->thread})
+#define blockIdx (Three{block.first + block.self->rank})
+inline u8* own_memory() { return all_memory + block.self->rank * SHARED; }
 
 inline void yield() { switch_fiber(&block.self->at, block.home); }
 
@@ -174,17 +181,34 @@ inline void __syncwarp() { together(MEET, nullptr, 0, [](Exchange*) {}); }
 
 inline void __syncthreads() {
   Fiber& f = *block.self;
-  const u64 turn = ++f.synced, all = block.fibers.size();
-  block.synced++, block.moves++;
-  while (block.synced < all * turn) yield();
+  const u64 turn = ++f.synced, all = block.fibers.size() / PARTS;
+  block.synced[f.rank]++, block.moves++;
+  while (block.synced[f.rank] < all * turn) yield();
 }
 
 // ---- what common.cuh has in assembly
 
-inline u32 shared_address(const void* p) { return (u32)((const u8*)p - memory); }
+inline u32 shared_address(const void* p) { return (u32)((const u8*)p - all_memory); }
+
+inline u32 cluster_rank() { return block.self->rank; }
+inline void cluster_sync() {
+  const u64 turn = ++block.self->gathered, all = block.fibers.size();
+  block.gathered++, block.moves++;
+  while (block.gathered < all * turn) yield();
+}
+inline u32 address_at(u32 rank, u32 address) {
+  if (rank >= PARTS) fail("no such rank in a cluster");
+  return (u32)(address % SHARED + rank * SHARED);
+}
+inline float load_from_cluster(u32 address) {
+  float v;
+  memcpy(&v, all_memory + address, 4);
+  return v;
+}
+inline void store_in_cluster(u32 address, float v) { memcpy(all_memory + address, &v, 4); }
 
 inline Barrier& barrier_at(u32 address) {
-  if (address % 8 || address >= SHARED) fail("a barrier out of place");
+  if (address % 8 || address >= PARTS * SHARED) fail("a barrier out of place");
   return block.barriers[address / 8];
 }
 inline void turn_over(Barrier& b) {
@@ -206,16 +230,18 @@ inline void barrier_arrive(u32 address) {
 inline void barrier_wait(u32 address, u32 parity) {
   while (barrier_at(address).phase == parity) yield();
 }
+inline void arrive_in_cluster(u32 address) { barrier_arrive(address); }
+inline void wait_for_cluster(u32 address, u32 parity) { barrier_wait(address, parity); }
 inline void copy_bulk(u32 to, const void* from, u32 bytes, u32 barrier) {
   if (to % 16 || (uintptr_t)from % 16 || bytes % 16) fail("a bulk copy that is not aligned");
-  if (to + bytes > SHARED) fail("a bulk copy behind the end of shared memory");
+  if (to % SHARED + bytes > SHARED) fail("a bulk copy behind the end of shared memory");
   block.copies.push_back({to, from, bytes, barrier});
   block.moves++;
 }
 inline void arrive(size_t which) {
   const Copy c = block.copies[which];
   block.copies.erase(block.copies.begin() + (long)which);
-  memcpy(memory + c.to, c.from, c.bytes);
+  memcpy(all_memory + c.to, c.from, c.bytes);
   Barrier& b = barrier_at(c.barrier);
   b.bytes -= c.bytes;
   block.moves++;
@@ -253,14 +279,14 @@ inline u32 saturated(u32 a, u32 b, u32 c) {
 }
 
 inline void tiles(int kind, u32 address, u32* to) {
-  if (address % 16 || address + 16 > SHARED) fail("a row of a tile out of place");
+  if (address % 16 || address + 16 > PARTS * SHARED) fail("a row of a tile out of place");
   const Exchange& e = together(kind, &address, 1, [kind](Exchange* lanes) {
     for (int l = 0; l < 32; l++)
       for (int tile = 0; tile < 4; tile++) {
         unsigned short pair[2];
         for (int k = 0; k < 2; k++) {
           const int row = kind == TILES_OF ? l / 4 : 2 * (l % 4) + k, column = kind == TILES_OF ? 2 * (l % 4) + k : l / 4;
-          memcpy(pair + k, memory + lanes[8 * tile + row].in[0] + 2 * column, 2);
+          memcpy(pair + k, all_memory + lanes[8 * tile + row].in[0] + 2 * column, 2);
         }
         lanes[l].out[tile] = pair[0] | (u32)pair[1] << 16;
       }
@@ -354,26 +380,30 @@ static std::function<void()> bound(void (*kernel)(A...), void** arguments, std::
 template <class... A>
 static const char* launch(void (*kernel)(A...), u32 grid, u32 threads, u32 shared, void** arguments, u32 count, u32 seed) {
   if (count != sizeof...(A)) return "the number of arguments is not the kernel's";
-  if (threads % 32 || threads > 1024 || shared > SHARED - 64) return "no such launch";
+  if (threads % 32 || threads > 1024 || shared > SHARED - 64 || grid % PARTS) return "no such launch";
   std::mt19937 draw(seed);
   gridDim.x = grid, blockDim.x = threads;
-  for (blockIdx.x = 0; blockIdx.x < grid; blockIdx.x++) {
+  for (block.first = 0; block.first < grid; block.first += PARTS) {
     block.body = bound(kernel, arguments, std::index_sequence_for<A...>());
-    block.warps.assign(threads / 32, Warp());
-    block.fibers.resize(threads);
+    block.warps.assign(PARTS * threads / 32, Warp());
+    block.fibers.resize(PARTS * threads);
     block.copies.clear();
-    block.synced = 0, block.fault = nullptr;
-    memset(memory, GARBAGE, shared);
-    memset(memory + shared, GUARD, SHARED - shared);
-    for (u32 i = 0; i < threads; i++) {
+    block.gathered = 0, block.fault = nullptr;
+    for (u32 p = 0; p < PARTS; p++) {
+      block.synced[p] = 0;
+      memset(all_memory + p * SHARED, GARBAGE, shared);
+      memset(all_memory + p * SHARED + shared, GUARD, SHARED - shared);
+    }
+    for (u32 i = 0; i < PARTS * threads; i++) {
       Fiber& f = block.fibers[i];
-      f.thread = i, f.warp = &block.warps[i / 32], f.met = f.synced = 0, f.over = false;
+      f.thread = i % threads, f.rank = i / threads, f.warp = &block.warps[i / 32];
+      f.met = f.synced = f.gathered = 0, f.over = false;
       prepare(f);
     }
     run_block(draw);
     if (block.fault) return block.fault;
-    for (u32 i = shared; i < SHARED; i++)
-      if (memory[i] != GUARD) return "something was written behind the end of shared memory";
+    for (size_t i = 0; i < PARTS * SHARED; i++)
+      if (i % SHARED >= shared && all_memory[i] != GUARD) return "something was written behind the end of shared memory";
     if (!block.copies.empty()) return "a block ended before its bulk copies came";
   }
   return nullptr;

@@ -5,13 +5,16 @@
 // nobody waits for anybody but the ring. All four flips are priced for all K replicas, the first that a replica
 // accepts is made, and the others of the four wait for the next pass: acceptance is rare.
 //
+// With more rows than the registers of a warp hold, warps of PARTS blocks share them: each sends what its rows make of the
+// flips to the shared memory of the others, adds up what has come in the order of their ranks, and decides as they do.
+//
 // TABLE 0: sum |z|. TABLE 1: any table loss, by (1/k, e, lo, hi) of each row.
 // BEST 1: after every pass, what is better than all before is remembered: small problems pass by their best points.
 
 #define COLUMNS 4
 #define TRIED (K * COLUMNS)
 #define SHARE (32 / TRIED)           // lanes that hold the sum of one flip
-#define ROWS (32 * LANE_ROWS)
+#define ROWS (32 * LANE_ROWS)        // of this warp
 #define QUADS (LANE_ROWS / 4)
 #define WARPS 8
 #define STAGES 4
@@ -54,10 +57,10 @@ __device__ __forceinline__ float scattered_sum(float (&g)[TRIED], int lane) {
   return v;
 }
 
-// columns (4 quads, ROWS); Z (replicas, ROWS); bits (groups of K, quads): byte c, bit k: x of column 4 quad + c of
+// columns (4 quads, PARTS ROWS); Z (replicas, PARTS ROWS); bits (groups of K, quads): byte c, bit k: x of column 4 quad + c of
 // replica k is 1; line_of: c'x; E_of: the objective, on return; passes are numbered from `first`, so that many short
-// launches do what one long one does; table: row i of quad q of lane l at (i, q, l).
-extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
+// launches do what one long one does; table: row i of quad q of lane l of a part at (part, i, q, l).
+extern "C" __global__ void CLUSTER __launch_bounds__(32 * WARPS, 1)
     anneal(const float* __restrict__ columns, float* Z, u32* bits_of, float* E_of, float* line_of, const float* __restrict__ linear,
            const float4* __restrict__ table, const float* __restrict__ temperatures, int quads, int first, int passes, u32 seed
 #if BEST
@@ -68,34 +71,63 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
   extern __shared__ __align__(128) u8 memory[];
   const float* const ring = (const float*)memory;
   float4* const rows = (float4*)(memory + STAGES * STAGE_BYTES);
-  u64* const barriers = (u64*)(rows + (TABLE ? ROWS : 0));
+  float* const mail = (float*)(rows + (TABLE ? ROWS : 0));
+  u64* const barriers = (u64*)(mail + (PARTS > 1 ? WARPS * 2 * PARTS * TRIED : 0));
+  const int rank = PARTS > 1 ? cluster_rank() : 0;
   const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
   const u32 full = shared_address(barriers), empty = shared_address(barriers + STAGES);
   if (thread == 0)
     for (int s = 0; s < STAGES; s++) barrier_init(full + 8 * s, 1), barrier_init(empty + 8 * s, WARPS * ARRIVING);
   barriers_are_visible();
 #if TABLE
-  for (int i = thread; i < ROWS; i += 32 * WARPS) rows[i] = table[i];
+  for (int i = thread; i < ROWS; i += 32 * WARPS) rows[i] = table[rank * ROWS + i];
+#endif
+#if PARTS > 1
+  const u32 own_mail = shared_address(mail + warp * 2 * PARTS * TRIED);
+  const u32 delivered = shared_address(barriers + 2 * STAGES + 2 * warp);
+  if (lane == 0) barrier_init(delivered, PARTS), barrier_init(delivered + 8, PARTS);
+  barriers_are_visible();
+  cluster_sync();
+  u32 letters = 0;
+  auto total_of = [&](float part) {  // of what all parts have for the number of this lane
+    const u32 box = own_mail + (letters & 1) * (PARTS * TRIED * 4), bell = delivered + (letters & 1) * 8;
+    for (int p = lane % SHARE; p < PARTS; p += SHARE)
+      store_in_cluster(address_at(p, box + (rank * TRIED + lane / SHARE) * 4), part);
+    __syncwarp();
+    if (lane < PARTS) arrive_in_cluster(address_at(lane, bell));
+    wait_for_cluster(bell, (letters++ >> 1) & 1);
+    float sum = 0.f;
+#pragma unroll
+    for (int p = 0; p < PARTS; p++) sum += load_from_cluster(box + (p * TRIED + lane / SHARE) * 4);
+    return sum;
+  };
+#else
+  auto total_of = [](float part) { return part; };
 #endif
   __syncthreads();
   const int total = passes * quads;
   auto fetch = [&](int stage, int quad) {
     barrier_expect(full + 8 * stage, STAGE_BYTES);
-    copy_bulk(shared_address(memory) + stage * STAGE_BYTES, columns + (size_t)quad * (COLUMNS * ROWS), STAGE_BYTES,
-              full + 8 * stage);
+    const u32 to = shared_address(memory) + stage * STAGE_BYTES;
+#if PARTS > 1
+    const float* const from = columns + ((size_t)quad * (COLUMNS * PARTS) + rank) * ROWS;
+    for (int c = 0; c < COLUMNS; c++) copy_bulk(to + c * (ROWS * 4), from + (size_t)c * (PARTS * ROWS), ROWS * 4, full + 8 * stage);
+#else
+    copy_bulk(to, columns + (size_t)quad * (COLUMNS * ROWS), STAGE_BYTES, full + 8 * stage);
+#endif
   };
   if (thread == 0)
     for (int k = 0; k < STAGES && k < total; k++) fetch(k, k % quads);
 
-  const int group = blockIdx.x * WARPS + warp, number = lane / SHARE, replica = number / COLUMNS;
+  const int group = blockIdx.x / PARTS * WARPS + warp, number = lane / SHARE, replica = number / COLUMNS;
   u32* const bits = bits_of + (size_t)group * quads;
   float z[K][LANE_ROWS];
-  float4* const residuals = (float4*)(Z + (size_t)group * K * ROWS) + lane;
+  float4* const residuals = (float4*)(Z + ((size_t)group * K * PARTS + rank) * ROWS) + lane;
 #pragma unroll
   for (int k = 0; k < K; k++)
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
-      const float4 v = residuals[k * (ROWS / 4) + q * 32];
+      const float4 v = residuals[k * (PARTS * ROWS / 4) + q * 32];
       z[k][4 * q] = v.x, z[k][4 * q + 1] = v.y, z[k][4 * q + 2] = v.z, z[k][4 * q + 3] = v.w;
     }
   float line = line_of[group * K + replica], E;
@@ -116,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) g[k * COLUMNS + c] = s;
     }
-    E = scattered_sum(g, lane) + line;
+    E = total_of(scattered_sum(g, lane)) + line;
   }
 #if BEST
   u32* const best_bits = best_bits_of + (size_t)group * quads;
@@ -179,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
       }
     }
 #endif
-    const float sum = scattered_sum(g, lane), then = line + own_flip * own_linear, flipped = sum + then;
+    const float sum = total_of(scattered_sum(g, lane)), then = line + own_flip * own_linear, flipped = sum + then;
     const u32 accepted = __ballot_sync(~0u, flipped - E < allowed);
     if (accepted) {
       u32 changed = m;
@@ -233,7 +265,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
   for (int k = 0; k < K; k++)
 #pragma unroll
     for (int q = 0; q < QUADS; q++)
-      residuals[k * (ROWS / 4) + q * 32] = make_float4(z[k][4 * q], z[k][4 * q + 1], z[k][4 * q + 2], z[k][4 * q + 3]);
+      residuals[k * (PARTS * ROWS / 4) + q * 32] = make_float4(z[k][4 * q], z[k][4 * q + 1], z[k][4 * q + 2], z[k][4 * q + 3]);
+#if PARTS > 1
+  cluster_sync();  // nobody leaves while others send it letters
+#endif
   if (lane % (SHARE * COLUMNS) == 0) E_of[group * K + replica] = E, line_of[group * K + replica] = line;
 #if BEST
   if (lane % (SHARE * COLUMNS) == 0) best_E_of[group * K + replica] = best;

@@ -5,6 +5,16 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned char u8;
 
+// Blocks of a cluster, which share the rows of their replicas; each has a rank among them.
+#ifndef PARTS
+#define PARTS 1
+#endif
+#if PARTS > 1
+#define CLUSTER __cluster_dims__(PARTS, 1, 1)
+#else
+#define CLUSTER
+#endif
+
 __device__ __forceinline__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 
 __device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals) {
@@ -41,6 +51,51 @@ __device__ __forceinline__ void copy_bulk(u32 to, const void* from, u32 bytes, u
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                "l"(from), "r"(bytes), "r"(barrier)
                : "memory");
+}
+
+__device__ __forceinline__ u32 cluster_rank() {
+  u32 rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+// All threads of all blocks of a cluster; what they wrote before can be read by all after it.
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// Where the block of a rank has what lies here at an address of shared memory.
+__device__ __forceinline__ u32 address_at(u32 rank, u32 address) {
+  u32 there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+  return there;
+}
+
+__device__ __forceinline__ float load_from_cluster(u32 address) {
+  float v;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(address) : "memory");
+  return v;
+}
+
+__device__ __forceinline__ void store_in_cluster(u32 address, float v) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
+}
+
+__device__ __forceinline__ void arrive_in_cluster(u32 barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+__device__ __forceinline__ void wait_for_cluster(u32 barrier, u32 parity) {
+  u32 passed;
+  do {
+    asm volatile(
+        "{\n.reg .pred p;\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n}"
+        : "=r"(passed)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (!passed);
 }
 
 // Four 8 x 8 tiles of halves; lane l names row l % 8 of tile l / 8.

@@ -13,12 +13,15 @@
 // Columns of a step move together (Jacobi), steps follow each other (Gauss-Seidel). After each sweep every replica
 // steers its own rho so that the mean of x_j^2 follows the schedule.
 //
+// With more rows than the registers of a block hold, PARTS blocks share them: each sums G over its own rows, reads the
+// sums of the others from their shared memory, and makes the same moves as they do.
+//
 // TABLE 0: sum |z|, smoothed: y = clip(z slope, -1, 1) = 2 sat(z slope / 2 + 1/2) - 1; the -1 goes into `pull`.
 // TABLE 1: any table loss, rows scaled to curvature 1: y = clip(soft(z, e), lo, hi), three numbers for each row.
 
 #define C (16 * M)
 #define THREADS (32 * WARPS)
-#define ROWS (8 * TILES * WARPS)
+#define ROWS (8 * TILES * WARPS)     // of this block
 #define OWNED (C * C / THREADS)      // columns of a step that a thread moves, all of one replica
 #define SHARERS (C / OWNED)          // threads of one replica
 #define TILE_BYTES (TILES * 2 * M * 128)
@@ -86,10 +89,10 @@ __device__ __forceinline__ void add_partials(float (&sum)[OWNED], const Partial*
 #endif
 }
 
-// tiles (steps, WARPS, TILES, 2 M, 8, 8) halves; Z (replicas, ROWS); X, V (replicas, steps C): points and last moves;
+// tiles (steps, PARTS WARPS, TILES, 2 M, 8, 8) halves; Z (replicas, PARTS ROWS); X, V (replicas, steps C): points and last moves;
 // inverse_curvature, pull (steps C): 0 and anything where a column is padding; order: ORDERS permutations of the
 // steps and their first four entries once more.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
     sweep(const u8* __restrict__ tiles, float* Z, float* X, float* V, float* rho_of, const float* __restrict__ inverse_curvature,
           const float* __restrict__ pull, const uint4* __restrict__ table, const int* __restrict__ order, int steps, int n,
           int first, int last, int total_sweeps, float slope, float momentum, float shape, float power, float least) {
@@ -97,7 +100,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   Partial* const partial = (Partial*)(memory + WARPS * STAGES * TILE_BYTES);
   u8* const moves = (u8*)(partial + WARPS * C * STRIDE);
   uint4* const rows = (uint4*)(moves + C * C * 2);
-  u64* const barriers = (u64*)(rows + (TABLE ? ROWS / 2 : 0));
+  float* const own_sums = (float*)(rows + (TABLE ? ROWS / 2 : 0));  // two of them, used in turn
+  u64* const barriers = (u64*)(own_sums + (PARTS > 1 ? 2 * C * C : 0));
+  const int rank = PARTS > 1 ? cluster_rank() : 0, group = blockIdx.x / PARTS;
   const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, width = steps * C;
   const int g = lane >> 2, t = lane & 3;
   const u32 full = shared_address(barriers + warp * STAGES);
@@ -106,25 +111,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (int s = 0; s < STAGES; s++) barrier_init(full + 8 * s, 1);
   barriers_are_visible();
 #if TABLE
-  for (int i = thread; i < ROWS / 2; i += THREADS) rows[i] = table[i];
+  for (int i = thread; i < ROWS / 2; i += THREADS) rows[i] = table[rank * (ROWS / 2) + i];
 #endif
   __syncthreads();
 
   float z[M][TILES][4];
-  float* const residuals = Z + (size_t)(blockIdx.x * C + g) * ROWS + warp * TILES * 8 + 2 * t;
+  const size_t all_rows = PARTS * ROWS;
+  float* const residuals = Z + (group * C + g) * all_rows + rank * ROWS + warp * TILES * 8 + 2 * t;
 #pragma unroll
   for (int m = 0; m < M; m++)
 #pragma unroll
     for (int q = 0; q < TILES; q++) {
-      const float2 a = *(const float2*)(residuals + (size_t)(16 * m) * ROWS + 8 * q);
-      const float2 b = *(const float2*)(residuals + (size_t)(16 * m + 8) * ROWS + 8 * q);
+      const float2 a = *(const float2*)(residuals + 16 * m * all_rows + 8 * q);
+      const float2 b = *(const float2*)(residuals + (16 * m + 8) * all_rows + 8 * q);
       z[m][q][0] = a.x, z[m][q][1] = a.y, z[m][q][2] = b.x, z[m][q][3] = b.y;
     }
 
   const int total = (last - first) * steps, period = ORDERS * steps;
-  int at = (int)((blockIdx.x * 17u + first) % ORDERS) * steps;
-  const u8* const mine = tiles + (size_t)warp * TILE_BYTES;
-  const size_t step_bytes = (size_t)WARPS * TILE_BYTES;
+  int at = (int)((group * 17u + first) % ORDERS) * steps;
+  const u8* const mine = tiles + (size_t)(rank * WARPS + warp) * TILE_BYTES;
+  const size_t step_bytes = (size_t)PARTS * WARPS * TILE_BYTES;
   if (lane == 0)
     for (int k = 0; k < STAGES && k < total; k++) {
       barrier_expect(full + 8 * k, TILE_BYTES);
@@ -133,9 +139,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
   // What this thread moves: OWNED columns of one replica.
   const int replica = thread * OWNED / C, column = thread * OWNED % C;
-  const size_t place = (size_t)(blockIdx.x * C + replica) * width + column;
+  const size_t place = (size_t)(group * C + replica) * width + column;
   int step = __ldg(order + at);
-  float rho = rho_of[blockIdx.x * C + replica], size = 0.f;
+  float rho = rho_of[group * C + replica], size = 0.f;
   float x_old[OWNED], v_old[OWNED], inverse[OWNED], own_pull[OWNED];
   load_owned(x_old, X + place + step * C);
   load_owned(v_old, V + place + step * C);
@@ -225,6 +231,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (int i = 0; i < OWNED; i++) sum[i] = 0.f;
 #pragma unroll
     for (int w = 0; w < WARPS; w++) add_partials(sum, sums + w * C * STRIDE);
+#if PARTS > 1
+    float* const shown = own_sums + (q & 1) * C * C + thread * OWNED;
+    store_owned(shown, sum);
+    cluster_sync();  // the other of the two may be read still
+#pragma unroll
+    for (int i = 0; i < OWNED; i++) {
+      sum[i] = 0.f;
+#pragma unroll
+      for (int p = 0; p < PARTS; p++) sum[i] += load_from_cluster(address_at(p, shared_address(shown + i)));
+    }
+#endif
 #pragma unroll
     for (int i = 0; i < OWNED; i++) {
       const float old = x_old[i];
@@ -286,8 +303,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   for (int m = 0; m < M; m++)
 #pragma unroll
     for (int q = 0; q < TILES; q++) {
-      *(float2*)(residuals + (size_t)(16 * m) * ROWS + 8 * q) = make_float2(z[m][q][0], z[m][q][1]);
-      *(float2*)(residuals + (size_t)(16 * m + 8) * ROWS + 8 * q) = make_float2(z[m][q][2], z[m][q][3]);
+      *(float2*)(residuals + 16 * m * all_rows + 8 * q) = make_float2(z[m][q][0], z[m][q][1]);
+      *(float2*)(residuals + (16 * m + 8) * all_rows + 8 * q) = make_float2(z[m][q][2], z[m][q][3]);
     }
-  if (column == 0) rho_of[blockIdx.x * C + replica] = rho;
+#if PARTS > 1
+  cluster_sync();  // nobody leaves while others read its sums
+#endif
+  if (column == 0) rho_of[group * C + replica] = rho;
 }
