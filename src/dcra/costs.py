@@ -42,8 +42,11 @@ SUM_SECONDS, ARRAY_SUM_SECONDS = 25e-9, 500e-9
 NODE_SECONDS = 2.5e-8
 """For a node of a tree of lattice points."""
 
-PROBE, PROBE_SECONDS = 128, 1.2e-4
-"""A product of square matrices of this size, and the time it took where all this was measured."""
+PROBE, PROBE_SECONDS = 60, 1.6e-5
+"""A product of square matrices of this size, and the time it took where all this was measured.
+
+BLAS does one so small in one thread: two that wait for each other on a busy machine say nothing of its pace.
+"""
 
 
 @cache

@@ -21,7 +21,7 @@ class BlasThreads:
         self.lock = threading.RLock()
         self.solves = 0
         self.before: list[tuple[Any, int]] = []  # libraries that are limited, with their own thread counts
-        self.seen = 0  # modules there were when libraries were looked for
+        self.seen = self.seen_of_others = 0  # modules there were when libraries were looked for
         self.known: list[Any] = []
 
     def enter(self) -> None:
@@ -43,7 +43,7 @@ class BlasThreads:
     def look_again(self) -> None:
         """Limit what was loaded since a solve began."""
         with self.lock:
-            if self.solves and self.seen != len(sys.modules):
+            if self.solves and self._something_came():
                 limited = {library.filepath for library, _ in self.before}
                 self._limit([found for found in self._libraries() if found.filepath not in limited])
 
@@ -54,12 +54,23 @@ class BlasThreads:
 
     def _libraries(self) -> list[Any]:
         """The libraries that are loaded now; they are looked for only where modules were imported."""
-        if self.seen != len(sys.modules):
+        if self._something_came():
             from threadpoolctl import ThreadpoolController
 
             self.known = ThreadpoolController().select(user_api="blas").lib_controllers
-            self.seen = len(sys.modules)
+            self.seen, self.seen_of_others = len(sys.modules), _modules_of_others()
         return self.known
+
+    def _something_came(self) -> bool:
+        """Whether modules were loaded since; ours, which come as they are needed, bring no BLAS."""
+        if self.seen == len(sys.modules):
+            return False
+        self.seen = len(sys.modules)
+        return self.seen_of_others != _modules_of_others()
+
+
+def _modules_of_others() -> int:
+    return sum(not name.startswith("dcra.") for name in tuple(sys.modules))
 
 
 def _set_threads(library: Any, count: int) -> None:

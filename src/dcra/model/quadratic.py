@@ -186,8 +186,8 @@ def least_quadratic(quadratic: Quadratic, q: Host, domain: str) -> tuple[float, 
     return low, pairs + float(np.sum(np.abs(own)))
 
 
-SOME = 64
-"""Rows by which most matrices that are not symmetric are told."""
+TILE = 256
+"""Rows and columns that are compared, or added, with their mirror image at a time: both stay in cache."""
 
 
 def _symmetric(operator: Operator) -> Quadratic:
@@ -204,16 +204,35 @@ def _symmetric(operator: Operator) -> Quadratic:
         held = np.array_equal(short.data.astype(np.float64), wide.data)
     else:
         xp = namespace(A)
-        alike = A.shape[0] <= SOME or bool(xp.all(A[:SOME, :] == A[:, :SOME].T))
-        if alike and bool(xp.all(A == A.T)):
+        if all(bool(xp.all(here == mirrored.T)) for here, mirrored in _mirrored(A)):
             return Quadratic(operator)
+        wide = _halved(xp.astype(A, xp.float64))
         if A.dtype == xp.float64:
-            return Quadratic(as_operator(0.5 * A + 0.5 * A.T))
-        wide = xp.astype(A, xp.float64)
-        wide = 0.5 * wide + 0.5 * wide.T
+            return Quadratic(as_operator(wide))
         short = xp.astype(wide, A.dtype)
         held = bool(xp.all(xp.astype(short, xp.float64) == wide))
     return Quadratic(as_operator(short)) if held else Quadratic(as_operator(wide), A[:0, :0])
+
+
+def _mirrored(A: Array) -> Iterator[tuple[Array, Array]]:
+    """Tiles on and above the diagonal, as views, and those they would equal, transposed, by symmetry."""
+    n = A.shape[0]
+    tile = TILE if is_numpy(A) else n
+    places = [slice(lo, min(lo + tile, n)) for lo in range(0, n, tile)]
+    for k, rows in enumerate(places):
+        for columns in places[k:]:
+            yield A[rows, columns], A[columns, rows]
+
+
+def _halved(A: Array) -> Array:
+    """(A + A')/2, without an overflow."""
+    if not is_numpy(A):
+        return 0.5 * A + 0.5 * A.T
+    made = np.empty(A.shape)
+    for (here, mirrored), (to, opposite) in zip(_mirrored(A), _mirrored(made), strict=True):
+        to[...] = 0.5 * here + 0.5 * mirrored.T
+        opposite[...] = to.T
+    return made
 
 
 def _spread(diagonal: Host, like: Array) -> Array:

@@ -11,6 +11,7 @@ from dcra._kernels import library
 from dcra.accelerator.device import check_device
 from dcra.auto.placement import device_under, home_of, place
 from dcra.compiled.form import compile_problem
+from dcra.foreign import one_blas_thread
 from dcra.methods import make_plan, resolve
 from dcra.model.pool import as_pool
 from dcra.model.problem import Problem
@@ -71,7 +72,7 @@ def solve_since(
         from dcra.solving.inside import solve_the_rest
 
         return at_home(solve_the_rest(begun, problem, options, progress), problem)
-    with on_interrupt():  # one Ctrl-C, be it while a start is filled in
+    with one_blas_thread(), on_interrupt():  # one Ctrl-C, be it while a start is filled in
         search, plan = prepare(problem, options, begun)
         if progress:
             from dcra.progress import live
