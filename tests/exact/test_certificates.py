@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint
 
 import dcra
 from dcra._kernels.branching import Event
@@ -184,3 +185,29 @@ def test_files_that_are_no_proofs(tmp_path, missing):
         read_proof(path)
     with pytest.raises(ValueError, match="no such file"):
         read_proof(tmp_path / "none.npz")
+
+
+def test_points_that_violate_rows_of_large_numbers_are_ruled_out(tmp_path):
+    """Rows of a tree are wider than the problem's by what rounding may cost: 1e16 hides 3."""
+    row = LinearConstraint([[-1.0, -2.0, 0.0, -3.0, 3.0, 1e16, 2.0, -3.0]], -1e16 - 4, -1e16 - 4)
+    costs = 1e8 + 1e-3 * np.array([2.0, 1.0, -2.0, -2.0, 2.0, -1.0, 0.0, 0.0])
+    problem = dcra.Problem(linear=costs, constraints=row)
+    result = dcra.solve(problem, method="exact", seed=0)
+    assert result.status == "optimal"
+    result.proof(tmp_path / "proof.npz")
+    verdict = verify(read_proof(tmp_path / "proof.npz"), problem, True)
+    assert verdict.bound <= verdict.fun
+
+
+def test_points_in_doubt_lower_what_a_proof_shows(tmp_path):
+    """A point whose rounding may cost more than that of the best one is ruled out for less."""
+    hinge = np.array([[1.2e15, -3.0e15, 8.4e14, -1.7e15], [3.1e15, 3.08e15, -1.8e15, 1.6e15]])
+    terms = [
+        dcra.Term("logistic", np.full((2, 4), 1e-31), np.array([-7e14, -1.8e15])),
+        dcra.Term("hinge", hinge, np.array([-9.3e14, 6.3e15])),
+    ]
+    problem = dcra.Problem(terms, constant=1e9)
+    result = dcra.solve(problem, method="exact", seed=0)
+    assert result.status == "optimal"
+    result.proof(tmp_path / "proof.npz")
+    assert verify(read_proof(tmp_path / "proof.npz"), problem, True).bound <= result.fun

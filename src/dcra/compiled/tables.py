@@ -74,7 +74,8 @@ def build_tables(pieces: Pieces, c: Array | None, n: int, dtype: np.dtype[Any], 
         weight=weights,
         n_rows=_rows(pieces),
     )
-    stacked = np.concatenate([*b, np.zeros(pad)]).astype(dtype)
+    farthest = FAR if dtype == np.float32 else inf  # points are judged elsewhere
+    stacked = np.concatenate([*b, np.zeros(pad)]).clip(-farthest, farthest).astype(dtype)
     units = tuple(
         (p.weight if isinstance(p.weight, float) and p.weight > 0 else 1.0) * s * s
         for p, s in zip(pieces, scales, strict=True)

@@ -235,7 +235,8 @@ class ProofState(State):
         events, ends, values = self.log.arrays()
         point = np.where(self.spins > 0, 1, -1)
         assert self.form is not None
-        mesh, cutoff = np.array(self.form.mesh), self.incumbent.cutoff
+        mesh = np.array(self.form.mesh)
+        cutoff = min(self.incumbent.cutoff, self.form.in_units(self.judge.least))
         return Certificate(events, ends, values, cutoff, point, mesh, self.form)
 
     def candidates(self) -> Host:
