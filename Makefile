@@ -71,11 +71,11 @@ packages: $(BIN)/python
 # The tests of the loops under address and undefined-behaviour sanitizers.
 sanitize:
 	test -d $(VENV)-sanitize || $(PYTHON) -m venv $(VENV)-sanitize
-	$(VENV)-sanitize/bin/python -m pip install --quiet pytest pytest-timeout hypothesis sybil array-api-strict
+	$(VENV)-sanitize/bin/python -m pip install --quiet pytest pytest-timeout pytest-xdist hypothesis sybil array-api-strict
 	$(VENV)-sanitize/bin/python -m pip install --quiet --config-settings=cmake.define.DCRA_SANITIZE=ON \
 	  --config-settings=cmake.define.DCRA_LEVELS=$(LEVEL) --config-settings=build-dir=build/sanitize .
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  $(VENV)-sanitize/bin/python -m pytest -p no:cacheprovider tests/kernels
+	  $(VENV)-sanitize/bin/python -m pytest -n 2 -p no:cacheprovider tests/kernels
 
 # Random problems, damaged files and time limits at length: make campaign SECONDS=600 SEED=7
 SECONDS ?= 600
