@@ -56,10 +56,13 @@ docs: $(VENV)-docs/.installed
 	OMP_NUM_THREADS=1 $(VENV)-docs/bin/sphinx-build -b html -W --keep-going -q docs docs/_build/html
 	$(VENV)-docs/bin/python -m pytest tests/docs/test_site.py
 
-# The wheel and the source distribution, each installed into an empty environment and tried.
-packages: $(BIN)/python
-	rm -rf dist $(VENV)-wheel $(VENV)-sdist
+build/tools: | $(BIN)/python
 	$(BIN)/python -m pip install --quiet build
+	mkdir -p build && touch $@
+
+# The wheel and the source distribution, each installed into an empty environment and tried.
+packages: build/tools
+	rm -rf dist $(VENV)-wheel $(VENV)-sdist
 	$(BIN)/python -m build --outdir dist .
 	$(PYTHON) -m venv $(VENV)-wheel
 	$(VENV)-wheel/bin/python -m pip install --quiet dist/*.whl
