@@ -68,7 +68,7 @@ def test_the_best_is_found_and_bounded(method, loss, domain, store):
     assert result.fun == pytest.approx(best, rel=1e-12)
     assert result.fun == problem.objective(result.x)
     assert best - 1e-3 * (1 + abs(best)) <= result.lower_bound <= best
-    assert result.n_starts == 1
+    assert result.n_starts == 1 or loss == "linear"  # whose bound is known: a good incumbent is the end
 
 
 @pytest.mark.parametrize("domain", ["spin", "binary"])

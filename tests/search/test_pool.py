@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
 import dcra
+from dcra.model.pool import Solutions
+from dcra.result import Status
 from dcra.search import kept
 from dcra.search.kept import Kept
+from dcra.search.next_best import with_next_best
+from dcra.solving import inside
 
 VALUES = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
 
@@ -213,15 +218,100 @@ def test_a_first_answer_that_is_proven_leaves_the_pool_to_be_filled():
     assert result.pool.proven
 
 
-@pytest.mark.parametrize("method", ["milp", "cpsat", "gurobi", "exact"])
-def test_solvers_that_run_to_their_end_have_the_next_best_points(method, rng):
-    """Numbers that are not whole, of which a solver's proof holds up to its tolerances alone."""
-    package = {"cpsat": "ortools", "gurobi": "gurobipy"}.get(method)
-    if package is not None:
-        pytest.importorskip(package)
+PACKAGES = {"milp": "scipy", "exact": "scipy", "cpsat": "ortools", "gurobi": "gurobipy", "scip": "pyscipopt"}
+
+
+@pytest.mark.parametrize("method", PACKAGES)
+def test_solvers_that_run_to_their_end_prove_the_next_best_points(method, rng):
+    """Numbers that are not whole, of which a solver's own proof holds up to its tolerances alone."""
+    pytest.importorskip(PACKAGES[method])
     A, b = rng.standard_normal((12, 8)), rng.standard_normal(12)
     X = np.array(list(product((-1.0, 1.0), repeat=8)))
     best = np.sort(np.abs(X @ A.T - b).sum(axis=1))[:4]
     result = dcra.minimize(A, b, method=method, pool=4, seed=0, n_jobs=1)
     np.testing.assert_allclose(result.pool.values, best)
-    assert result.pool.proven == (result.status == "optimal")
+    assert result.pool.proven
+    assert result.status == "optimal"
+    assert result.lower_bound == pytest.approx(result.fun, rel=1e-12)
+    assert result.pool.values[0] == result.fun
+    assert result.history[-1].lower_bound == result.lower_bound
+
+
+@pytest.mark.parametrize("method", ["milp", "cpsat", "scip"])
+@pytest.mark.parametrize("domain", VALUES)
+def test_solvers_prove_pools_among_ties_and_under_constraints(method, domain):
+    """Points far apart, pairs that are worth the same, more points asked for than there are."""
+    pytest.importorskip(PACKAGES[method])
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n, distance = int(rng.integers(4, 7)), int(rng.integers(1, 4))
+        A, b = rng.standard_normal((5, n)), rng.standard_normal(5)
+        A[:, 0] = A[:, 1]
+        rows = [dcra.exactly(2)] if seed % 2 else []
+        problem = dcra.Problem([dcra.Term("l1", A, b)], domain=domain, constraints=rows)
+        pool = dcra.solve(problem, method=method, pool=dcra.Pool(7, distance), seed=0, n_jobs=1).pool
+        X = all_points(n, domain)
+        X = X[problem.violation(X) == 0]
+        values, open_ = problem.objective(X), np.ones(len(X), bool)
+        for point, value in zip(pool.points, pool.values, strict=True):
+            assert value == pytest.approx(values[open_].min(), abs=1e-12)
+            open_ &= (point != X).sum(axis=1) >= distance
+        assert pool.proven
+        assert len(pool) == 7 or not open_.any()
+
+
+def test_where_too_many_points_are_alike_a_solver_proves_none_of_them():
+    """Ten equal columns: a hundred points within its tolerances."""
+    A = np.repeat(np.array([[np.pi / 10]]), 10, axis=1)
+    result = dcra.minimize(A, [0.1], domain="binary", method="milp", pool=3, seed=0)
+    assert result.pool.values == pytest.approx([0.1, np.pi / 10 - 0.1, np.pi / 10 - 0.1])
+    assert not result.pool.proven
+    assert result.status == "optimal"  # the point of no ones is alone
+
+
+def stub(x, fun, lower_bound, status="converged", feasible=True):
+    return dcra.Result(
+        np.array(x), fun, lower_bound, Status(status), (), 1, 1, 0.0, 0, "milp", feasible=feasible
+    )
+
+
+@pytest.mark.parametrize("ending", [None, "time_limit", "interrupted", "without a point"])
+def test_a_pool_that_is_cut_short_holds_what_was_met(ending):
+    """The time is over, or a solve for another point did not run to its end."""
+    problem = dcra.Problem(linear=np.array([4.0, 2.0, 1.0]))
+    met = Solutions(np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]]), np.array([-7.0, 7.0]))
+    first = replace(stub([-1.0, -1.0, -1.0], -7.0, -7.1), pool=met)
+    answers = [stub([-1.0, -1.0, 1.0], -5.0, -5.1)]
+    if ending == "without a point":
+        answers.append(stub([1.0, 1.0, 1.0], 7.0, -np.inf, feasible=False))
+    else:
+        answers.append(ending and stub([1.0, -1.0, 1.0], 3.0, -3.0, ending))
+    waiting = iter(answers)
+    found = with_next_best(problem, first, dcra.Pool(4), lambda twin: next(waiting))
+    assert next(waiting, "none") == "none"
+    more = [] if ending in (None, "without a point") else [3.0]
+    assert found.pool.values.tolist() == [-7.0, -5.0, *more, 7.0]
+    assert problem.objective(found.pool.points).tolist() == found.pool.values.tolist()
+    assert not found.pool.proven
+    assert found.status == "converged"
+
+
+def test_a_point_that_is_met_later_and_better_becomes_the_answer():
+    """Within its tolerances a solver may find the second best first."""
+    problem = dcra.Problem(linear=np.array([4.0, 2.0, 1e-9]))
+    met = Solutions(np.array([[-1.0, -1.0, 1.0]]), np.array([-6 + 1e-9]))
+    first = replace(stub([-1.0, -1.0, 1.0], -6 + 1e-9, -6.1), pool=met)
+    waiting = iter([stub([-1.0, -1.0, -1.0], -6 - 1e-9, -6.1), stub([-1.0, 1.0, -1.0], -2 - 1e-9, -2.1)])
+    found = with_next_best(problem, first, dcra.Pool(2), lambda twin: next(waiting))
+    assert found.x.tolist() == [-1.0, -1.0, -1.0]
+    assert (found.fun, found.lower_bound, found.status) == (-6 - 1e-9, -6 - 1e-9, "optimal")
+    assert found.pool.values.tolist() == [-6 - 1e-9, -6 + 1e-9]
+    assert found.pool.proven
+
+
+def test_no_solve_for_another_point_begins_when_the_time_is_over(monkeypatch):
+    monkeypatch.setattr(inside, "LEAST_SECONDS", np.inf)
+    A, b = np.random.default_rng(0).standard_normal((2, 6, 6))
+    result = dcra.minimize(A, b[0], method="milp", pool=3, time_limit=100, seed=0)
+    assert len(result.pool) == 1
+    assert not result.pool.proven

@@ -54,7 +54,7 @@ class CpSat(Exact):
         return SolverAnswer(
             points,
             solver.best_objective_bound / whole.cost_scale if found else -np.inf,
-            Status.OPTIMAL if status == cp_model.OPTIMAL else None,
+            {cp_model.OPTIMAL: Status.OPTIMAL, cp_model.INFEASIBLE: Status.INFEASIBLE}.get(status),
             int(solver.num_branches),
         )
 

@@ -45,7 +45,7 @@ class Scip(Exact):
         return SolverAnswer(
             np.array(points).reshape(-1, model.n),
             bound if abs(bound) < INFINITE else -np.inf,
-            Status.OPTIMAL if program.getStatus() == "optimal" else None,
+            {"optimal": Status.OPTIMAL, "infeasible": Status.INFEASIBLE}.get(program.getStatus()),
             int(program.getNTotalNodes()),
         )
 

@@ -58,6 +58,16 @@ def as_pool(asked: Any) -> Pool | None:
     return Pool(int(asked))
 
 
+def far_enough(points: Host, asked: Pool) -> list[int]:
+    """Which points (k, n), given best first, a pool takes: each that is far from all that it took before."""
+    open_ = np.ones(len(points), bool)
+    chosen: list[int] = []
+    while len(chosen) < asked.size and open_.any():
+        chosen.append(int(np.argmax(open_)))
+        open_ &= np.count_nonzero(points != points[chosen[-1]], axis=1) >= asked.distance
+    return chosen
+
+
 @dataclass(frozen=True, eq=False)
 class Solutions:
     """Points of a pool, best first.

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, to_numpy
 from dcra.model.integers import IntegerProblem
-from dcra.model.pool import Pool, Solutions, as_pool
+from dcra.model.pool import Pool, Solutions, as_pool, far_enough
 from dcra.result import Moment, Result, Status
 from dcra.search.driver import soft_report
 
@@ -95,12 +95,8 @@ def _pool(
     assert asked is not None
     points = np.concatenate([x[None], problem.decode(np.rint(to_numpy(kept.points).astype(np.float64)))])
     values = np.concatenate([[fun], kept.values])
-    chosen: list[int] = []
-    for i in np.argsort(values, kind="stable").tolist():
-        if all(np.count_nonzero(points[i] != points[j]) >= asked.distance for j in chosen):
-            chosen.append(i)
-        if len(chosen) == asked.size:
-            break
+    order = np.argsort(values, kind="stable")
+    chosen = order[far_enough(points[order], asked)]
     spare = not np.all(np.isin(problem.high - problem.low, 2.0 ** np.arange(1, 21) - 1))
     whole = kept.proven and (len(chosen) == asked.size if asked.distance == 1 else False) and not spare
     whole = kept.proven if one_code else whole

@@ -7,7 +7,7 @@ from math import comb, inf
 import numpy as np
 
 from dcra._array import Host
-from dcra.model.pool import Pool
+from dcra.model.pool import Pool, far_enough
 
 MOST_POINTS, MOST_BYTES = 1 << 16, 1 << 26
 """Points kept at a time, and what they may take."""
@@ -53,13 +53,7 @@ class Kept:
 
     def _chosen(self, ranked: list[bytes]) -> list[bytes]:
         bits = np.unpackbits(np.frombuffer(b"".join(ranked), np.uint8).reshape(len(ranked), -1), axis=1)
-        open_ = np.ones(len(ranked), bool)
-        chosen: list[bytes] = []
-        while len(chosen) < self.asked.size and open_.any():
-            i = int(np.argmax(open_))
-            chosen.append(ranked[i])
-            open_ &= np.count_nonzero(bits != bits[i], axis=1) >= self.asked.distance
-        return chosen
+        return [ranked[i] for i in far_enough(bits, self.asked)]
 
     def best(self) -> tuple[Host, Host]:
         """The pool: spins (k, n) and values (k,), best first."""

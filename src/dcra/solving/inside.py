@@ -23,7 +23,7 @@ from dcra.solving.options import SolveOptions
 from dcra.solving.since import solve_since
 
 LEAST_SECONDS = 1e-3
-"""Of a solve that comes when the time is over."""
+"""Of a solve for another point of a pool, below which it is not begun."""
 
 FILL_SHARE = 0.2
 """Share of the time left that filling in partial starts may take."""
@@ -35,8 +35,10 @@ def with_pool(problem: Problem, result: Result, options: SolveOptions, begun: fl
     if asked is None or engine is None or engine.plan not in PROVING:
         return result
 
-    def solve_one(twin: Problem) -> Result:
-        left = None if limit is None else max(begun + limit - time.perf_counter(), LEAST_SECONDS)
+    def solve_one(twin: Problem) -> Result | None:
+        left = None if limit is None else begun + limit - time.perf_counter()
+        if left is not None and left < LEAST_SECONDS:
+            return None
         bare = replace(options, pool=None, x0=None, target=None, gap=None, callback=None, time_limit=left)
         return solve_since(time.perf_counter(), twin, bare)
 
