@@ -258,8 +258,18 @@ def test_what_does_not_fit_is_said_for_grids_and_for_points(kind):
         mimo.detect(np.eye(4), np.ones(4), -1.0, kind)
     with pytest.raises(ValueError, match=r"`noise` must be a number or have shape \(4,\); got \(4, 2\)"):
         mimo.detect(np.eye(4), np.ones((4, 2)), np.ones((4, 2)), kind)
-    with pytest.raises(ValueError, match=r"`executor` and `chunk` go with one channel for all frames"):
-        mimo.detect(np.ones((2, 4, 4)), np.ones((4, 2)), None, kind, chunk=1)
+    for chunk in (None, 1):
+        with pytest.raises(ValueError, match=r"`y` must have shape \(4, 2\), a column for each channel"):
+            mimo.detect(np.ones((2, 4, 4)), np.ones((4, 3)), None, kind, chunk=chunk)
+        with pytest.raises(ValueError, match=r"`H` must have shape \(k, n_receive, n_send\), none of them 0"):
+            mimo.detect(np.ones((0, 4, 4)), np.ones((4, 0)), None, kind, chunk=chunk)
+        with pytest.raises(ValueError, match=r"`y` must have shape \(4,\), or \(4, k\) .* got \(4, 0\)"):
+            mimo.detect(np.eye(4), np.ones((4, 0)), None, kind, chunk=chunk)
+        for masked in ("H", "y"):
+            given = {"H": np.eye(4), "y": np.ones((4, 2))}
+            given[masked] = np.ma.masked_equal(given[masked], 1)
+            with pytest.raises((TypeError, ValueError), match=f"`{masked}`.*mask"):
+                mimo.detect(**given, constellation=kind, chunk=chunk)
     for scale in (1e-310, 1e160):
         with pytest.raises(ValueError, match="`H` must hold numbers whose squares float64 can sum"):
             mimo.detect(scale * np.eye(4), np.ones(4), None, kind)

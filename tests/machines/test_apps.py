@@ -50,6 +50,28 @@ def test_detection(options, executor):
     assert np.array_equal(part.symbols, here.symbols[:, 4:8])
 
 
+@pytest.mark.parametrize("options", [{}, {"soft": True}, {"loss": "huber"}, {"constellation": "8psk"}])
+@pytest.mark.parametrize("chunk", [1, 4, None])
+def test_detection_through_a_channel_for_each_frame(options, chunk, executor):
+    """Frames of channels of their own are decided alone: chunks do not change the answer."""
+    rng = np.random.default_rng(1)
+    kind = options.get("constellation", "qpsk")
+    sent = [mimo.transmit(mimo.iid_channel(6, 4, rng), 8.0, kind, frames=1, rng=rng) for _ in range(9)]
+    H, y = np.stack([one.H for one in sent]), np.concatenate([one.y for one in sent], axis=1)
+    noise = np.linspace(0.1, 0.3, 6)
+    known = mimo.detect(H, y, noise, seed=3, **options)
+    assert known.symbols.shape == (4, 9)
+    for other in (
+        mimo.detect(H, y, noise, seed=3, chunk=chunk, executor=executor, **options),
+        mimo.detect(H, y, noise, seed=3, chunk=chunk or 256, **options),
+    ):
+        for name in ("symbols", "bits", "spins", "fun", "proven"):
+            assert np.array_equal(getattr(known, name), getattr(other, name))
+        assert (known.llrs is None) == (other.llrs is None) == ("soft" not in options)
+        assert known.llrs is None or np.array_equal(known.llrs, other.llrs)
+        assert (known.status, known.method) == (other.status, other.method)
+
+
 def test_one_frame_is_decided_here(executor):
     rng = np.random.default_rng(0)
     sent = mimo.transmit(mimo.iid_channel(6, 6, rng), 10.0, "qpsk", frames=1, rng=rng)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcra._array import Host, to_numpy
+from dcra._array import Host
+from dcra.apps.mimo.model import check_channels
 from dcra.machines.dispatch import Dispatch
 from dcra.machines.pickles import Cargo
 from dcra.machines.teams import Team, team_for
 from dcra.machines.worker import Errand
+from dcra.model.checks import refuse_masked
 from dcra.named import load
 from dcra.result import Status
 from dcra.search.checks import check_count, check_jobs
@@ -33,12 +35,16 @@ BY_FRAME = ("symbols", "bits", "spins", "llrs")
 
 
 def detect_chunks(
-    y: Any, about: dict[str, Any], n_jobs: int | None, executor: Any, chunk: int | None, begun: float
+    H: Any, y: Any, about: dict[str, Any], n_jobs: int | None, executor: Any, chunk: int | None, begun: float
 ) -> Detection:
     """`detect` in chunks; `about` are its arguments besides."""
-    frames, jobs = to_numpy(y), check_jobs("n_jobs", n_jobs)
-    width = check_count("chunk", chunk) or CHUNK
-    parts = [np.ascontiguousarray(frames[:, lo : lo + width]) for lo in range(0, frames.shape[1], width)]
+    jobs, width = check_jobs("n_jobs", n_jobs), check_count("chunk", chunk) or CHUNK
+    for name, given in (("H", H), ("y", y)):
+        refuse_masked(name, given)
+    channels, frames = np.asarray(H), np.asarray(y)
+    check_channels(channels, frames)
+    about |= {"H": channels} if channels.ndim == 2 else {}
+    parts = _parts(channels, frames, width)
     with on_interrupt() as interrupted:
         found: dict[int, Detection] = {}
         if executor is not None:
@@ -51,8 +57,18 @@ def detect_chunks(
     return joined([found[index] for index in range(len(parts))], time.perf_counter() - begun)
 
 
+def _parts(channels: Host, frames: Host, width: int) -> list[dict[str, Host]]:
+    """Chunks of frames, with the channels of their own that they may have."""
+    parts = []
+    for lo in range(0, max(1, frames.shape[1]), width):  # of no frames there is one, which is refused
+        some = slice(lo, lo + width)
+        part = {"y": np.ascontiguousarray(frames[:, some])}
+        parts.append(part | {"H": np.ascontiguousarray(channels[some])} if channels.ndim == 3 else part)
+    return parts
+
+
 def _side_by_side(
-    parts: list[Host], team: Team, abreast: int, interrupted: Interruption
+    parts: list[dict[str, Host]], team: Team, abreast: int, interrupted: Interruption
 ) -> dict[int, Detection]:
     """The chunks that were decided by Ctrl-C, or all of them."""
     dispatch, waiting = Dispatch(team), list(reversed(range(len(parts))))
@@ -79,8 +95,8 @@ class FramesErrand(Errand):
         return _detect(shared, self.cargo.shared, 1)
 
 
-def _detect(about: dict[str, Any], y: Host, n_jobs: int | None) -> Detection:
-    found: Detection = load("dcra.apps.mimo.detect:detect")(y=y, n_jobs=n_jobs, **about)
+def _detect(about: dict[str, Any], part: dict[str, Host], n_jobs: int | None) -> Detection:
+    found: Detection = load("dcra.apps.mimo.detect:detect")(n_jobs=n_jobs, **about, **part)
     return found
 
 

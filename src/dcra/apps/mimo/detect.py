@@ -133,8 +133,8 @@ def detect(
     executor : dask.distributed.Client or concurrent.futures.Executor, optional
         Whose workers decide chunks of frames, each by one thread: see docs/scale.md.
     chunk : int, optional
-        Frames that are decided together, as if they were all; the answer depends on it. All of them by
-        default, 256 with an executor.
+        Frames that are decided together, as if they were all; where they have one channel, the answer
+        depends on it. All of them by default, 256 with an executor.
 
     Returns
     -------
@@ -153,19 +153,14 @@ def detect(
     begun = time.perf_counter()
     chosen = secrets.randbits(32) if seed is None else check_seed(seed)
     limit = check_seconds("time_limit", time_limit)
-    if (executor is not None or chunk is not None) and np.ndim(H) == 3:
-        raise ValueError(
-            "`executor` and `chunk` go with one channel for all frames; got one for each. Leave them out, or "
-            "detect frame by frame"
-        )
-    if (executor is not None or chunk is not None) and np.ndim(y) == np.ndim(H) == 2:
+    if (executor is not None or chunk is not None) and np.ndim(y) == 2 and np.ndim(H) in (2, 3):
         if limit is not None:
             raise ValueError("`time_limit` does not go with `executor` or `chunk`: leave one of them out")
         from dcra.apps.mimo.chunks import detect_chunks
 
-        about = {"H": H, "noise": noise, "constellation": constellation, "loss": loss, "soft": soft}
+        about = {"noise": noise, "constellation": constellation, "loss": loss, "soft": soft}
         about |= {"seed": chosen, "labels": labels}
-        return detect_chunks(np.asarray(y), about, n_jobs, executor, chunk, begun)
+        return detect_chunks(H, y, about, n_jobs, executor, chunk, begun)
     threads = Threads(check_jobs("n_jobs", n_jobs) or default_jobs(), limit, begun)
     request = Request(kind_of(constellation, labels), loss, soft, chosen, threads)
     H, y, noise, short = prepared(H, y, noise)

@@ -110,11 +110,7 @@ def prepared(H: Any, y: Any, noise: Any) -> tuple[Host, Host, Any, Callable[[Hos
     """
     single = all(np.asarray(x).dtype in (np.complex64, np.float32) for x in (H, y))
     H, y = _complex("H", H), _complex("y", y)
-    if H.ndim == 3 and (y.ndim != 2 or y.shape != (H.shape[1], H.shape[0])):
-        raise ValueError(
-            f"`y` must have shape {(H.shape[1], H.shape[0])}, a column for each channel of `H` of shape "
-            f"{H.shape}; got {y.shape}"
-        )
+    check_channels(H, y)
     refuse_masked("noise", noise)
     if np.ndim(noise) >= 1:
         variance, n_receive = np.asarray(noise), H.shape[-2] if H.ndim > 1 else 0
@@ -126,6 +122,17 @@ def prepared(H: Any, y: Any, noise: Any) -> tuple[Host, Host, Any, Callable[[Hos
         H, y = H / root[:, None], y / (root if y.ndim == 1 else root[:, None])
         noise = 1.0
     return H, y, noise, (lambda s: s.astype(np.complex64)) if single else (lambda s: s)
+
+
+def check_channels(H: Host, y: Host) -> None:
+    """Refuse several channels that are not as many as the frames, and none."""
+    if H.ndim == 3 and 0 in H.shape:
+        raise ValueError(f"`H` must have shape (k, n_receive, n_send), none of them 0; got {H.shape}")
+    if H.ndim == 3 and y.shape != (H.shape[1], H.shape[0]):
+        raise ValueError(
+            f"`y` must have shape {(H.shape[1], H.shape[0])}, a column for each channel of `H` of shape "
+            f"{H.shape}; got {y.shape}"
+        )
 
 
 def received(H: Any, y: Any, constellation: str | Constellation, noise: Any) -> tuple[Received, bool]:
