@@ -1,13 +1,22 @@
 """Max-Cut, QUBO, Ising models, assignment, and bounds by the semidefinite relaxation."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import dcra
-from dcra.apps.qap import AssignmentProblem, AssignmentState, SwapTabu, assignment_cost, qap, qap_problem
+from dcra.apps.qap import (
+    AssignmentProblem,
+    AssignmentState,
+    SwapTabu,
+    _write_out,
+    assignment_cost,
+    qap,
+    qap_problem,
+)
 from dcra.apps.quadratic import ising, maxcut, qubo
 from dcra.baselines.sdp_rounding import SdpRounding
 from dcra.bounds.semidefinite import Relaxation, SdpStage
@@ -127,6 +136,48 @@ def test_dense_and_sparse_assignments_are_written_out_alike(share):
     off = ((P.sum(1) - 1) ** 2).sum(1) + ((P.sum(2) - 1) ** 2).sum(1)
     np.testing.assert_allclose(problem.objective(X), cost + 3.0 * off)
     assert problem.quadratic.operator.sparse == (share < 0.5)
+
+
+@pytest.mark.parametrize("density", [0.1, 0.45])
+def test_what_is_written_out_holds_no_zeros(density):
+    """Flows between few facilities, distances between all places: blocks of zeros would be n^4 entries."""
+    n = 12
+    F, D = np.random.default_rng(8).integers(1, 9, (2, n, n)).astype(float)
+    F[np.random.default_rng(9).random((n, n)) > density] = 0
+    assert _write_out(F, D, 1.0).nnz <= np.count_nonzero(F) * np.count_nonzero(D) + 2 * n**3
+
+
+def test_auto_searches_a_stated_assignment_as_qap_does():
+    """The same steps, and couplings that are never written out; another method looks at them."""
+    rng = np.random.default_rng(10)
+    F, D = rng.integers(0, 9, (2, 20, 20)).astype(float)
+    problem = qap_problem(F, D)
+    result, known = dcra.solve(problem, starts=2, seed=3), qap(F, D, starts=2, seed=3)
+    assert "quadratic" not in problem.__dict__
+    assert np.array_equal(result.x, known.result.x)
+    assert result.fun == known.cost
+    assert not problem.quadratic.matrix_free
+    flipped = dcra.solve(problem, starts=1, seed=3, method="flip")
+    assert flipped.fun == problem.objective(flipped.x)
+    assert pickle.loads(pickle.dumps(problem.replace(constraints=()).as_searched())).n == 400
+
+
+@pytest.mark.parametrize("change", ["linear", "quadratic", "soft", "penalty"])
+def test_what_is_no_assignment_any_more_is_not_searched_as_one(change):
+    """Another objective, or a penalty that does not suffice: the best permutation is not the best point."""
+    rng = np.random.default_rng(11)
+    F, D = rng.integers(1, 9, (2, 3, 3)).astype(float)
+    problem = qap_problem(F, D, 40.0 if change == "penalty" else None)
+    changed = {
+        "linear": lambda: problem.replace(linear=problem.linear + 300 * rng.standard_normal(9)),
+        "quadratic": lambda: problem.replace(quadratic=rng.standard_normal((9, 9)), linear=None),
+        "soft": lambda: problem.replace(constraints=dcra.soft(dcra.exactly(0, [3, 4]), weight=1e4)),
+        "penalty": lambda: problem,
+    }[change]()
+    points = np.array(list(itertools.product((0.0, 1.0), repeat=9)))
+    result = dcra.solve(changed, seed=0)
+    assert result.fun == pytest.approx(changed.objective(points).min())
+    assert result.lower_bound <= changed.objective(points).min() + 1e-9
 
 
 def test_swaps_answer_where_there_is_no_time_to_write_out_penalties(monkeypatch):

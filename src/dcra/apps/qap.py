@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +22,7 @@ from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked
 from dcra.model.operators import MatrixFree, as_operator
 from dcra.model.problem import Problem
-from dcra.model.quadratic import Quadratic
+from dcra.model.quadratic import Quadratic, as_quadratic
 from dcra.model.term import vector
 from dcra.result import Result, Status
 from dcra.search.checks import check_seconds
@@ -89,9 +91,7 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     from dcra.api import SolveOptions, solve_since
 
     progress = options.pop("progress", False)
-    result = solve_since(
-        begun, AssignmentProblem(F, D, most_entries=FEW_ENTRIES), SolveOptions(**options), progress
-    )
+    result = solve_since(begun, AssignmentProblem(F, D), SolveOptions(**options), progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
 
@@ -106,7 +106,8 @@ class AssignmentProblem(Problem):
 
     Every row or column sum of x that is not 1 costs `penalty` times its squared error; by default enough for
     every point that is no permutation to cost more than some that are. "auto" searches permutations. Of more
-    than `most_entries` couplings only products are known.
+    than `most_entries` couplings only products are known; others are written out when they are first looked
+    at, which "auto" does not.
     """
 
     specialist: ClassVar[str] = "dcra.apps.qap:SPECIALIST"
@@ -120,11 +121,35 @@ class AssignmentProblem(Problem):
         most_entries: int = MOST_ENTRIES,
     ) -> None:
         self.flow, self.distance = F, D = _matrices(flow, distance)
-        n = len(F)
-        w = exact_penalty(F, D) if penalty is None else float(penalty)
+        n, enough = len(F), exact_penalty(F, D)
+        self.penalty = w = enough if penalty is None else float(penalty)
+        self.permutes = w >= enough
+        """Whether the best permutation is the best point, also after `replace`."""
         linear, constant = np.full(n * n, -4.0 * w), 2.0 * n * w
-        Q = _write_out(F, D, w) if count_entries(F, D) <= most_entries else _by_products(F, D, w)
-        super().__init__(quadratic=Q, linear=linear, constant=constant, domain="binary")
+        super().__init__(quadratic=_by_products(F, D, w), linear=linear, constant=constant, domain="binary")
+        if count_entries(F, D) <= most_entries:
+            del self.quadratic
+
+    @cached_property
+    def quadratic(self) -> Quadratic | None:  # type: ignore[override]  # looked at late, but an attribute
+        """x'Qx; written out when it is first looked at, unless it is known by products."""
+        return as_quadratic(_write_out(self.flow, self.distance, self.penalty))
+
+    def replace(self, **changes: Any) -> Problem:
+        """The same with other constraints; with another objective it is no assignment any more."""
+        twin = super().replace(**changes)
+        assert isinstance(twin, AssignmentProblem)
+        twin.permutes = self.permutes and changes.keys() <= {"constraints"} and not twin.terms
+        return twin
+
+    def as_searched(self) -> Problem:
+        """With products instead of couplings that were not written out yet, where these are many."""
+        many = count_entries(self.flow, self.distance) > FEW_ENTRIES
+        if "quadratic" in self.__dict__ or not self.permutes or not many:
+            return self
+        twin = copy(self)
+        twin.quadratic = _by_products(self.flow, self.distance, self.penalty)
+        return twin
 
 
 def qap_problem(flow: Any, distance: Any, penalty: float | None = None) -> AssignmentProblem:
@@ -141,6 +166,8 @@ class AssignmentSpecialist:
 
         problem = compiled.problem
         assert isinstance(problem, AssignmentProblem)
+        if not problem.permutes:
+            return None
         if compiled.loops and enumerable(problem.flow, seconds_left):
             return BranchPlan(len(problem.flow))
         return Repeat(SwapTabu())
@@ -171,9 +198,10 @@ def _write_out(F: Host, D: Host, w: float) -> Any:
     """Q of the assignment, the symmetric part of kron(F, D) and the penalties: dense where half of it is."""
     n = len(F)
     if 2 * count_entries(F, D) < n**4:
-        eye, ones = sparse.identity(n), np.ones((n, n))
-        penalties = sparse.kron(eye, ones) + sparse.kron(ones, eye)
-        return sparse.csc_array(sparse.kron(sparse.csc_array(F), sparse.csc_array(D)) + w * penalties)
+        eye, ones = np.eye(n), np.ones((n, n))
+        parts = ((F, D), (w * eye, ones), (ones, w * eye))
+        # by columns at once: SciPy else adds blocks, all of whose zeros it keeps
+        return sum(sparse.kron(sparse.csc_array(L), sparse.csc_array(R), format="csc") for L, R in parts)
     pairs = F[:, None, :, None] * D[None, :, None, :]  # of (facility, place) and (facility, place)
     if not (np.array_equal(F, F.T) and np.array_equal(D, D.T)):
         pairs = 0.5 * (pairs + F.T[:, None, :, None] * D.T[None, :, None, :])
@@ -183,21 +211,29 @@ def _write_out(F: Host, D: Host, w: float) -> Any:
     return Quadratic(as_operator(pairs.reshape(n * n, n * n)))
 
 
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """Qx without Q; a class, which can be sent to workers."""
+
+    F: Host
+    D: Host
+    w: float
+
+    def forward(self, x: Host) -> Host:
+        return self._product(self.F, self.D.T, x)
+
+    def adjoint(self, x: Host) -> Host:
+        return self._product(self.F.T, self.D, x)
+
+    def _product(self, left: Host, right: Host, x: Host) -> Host:
+        X = x.reshape(self.F.shape)
+        return np.ravel(left @ X @ right + self.w * (X.sum(0)[None, :] + X.sum(1)[:, None]))
+
+
 def _by_products(F: Host, D: Host, w: float) -> Quadratic:
-    """The same, known by its products."""
-    n = len(F)
-
-    def product(left: Host, right: Host, x: Host) -> Host:
-        X = x.reshape(n, n)
-        return np.ravel(left @ X @ right + w * (X.sum(0)[None, :] + X.sum(1)[:, None]))
-
-    shape = (n * n, n * n)
-    operator = LinearOperator(
-        shape,
-        matvec=lambda x: product(F, D.T, x),
-        rmatvec=lambda x: product(F.T, D, x),
-        dtype=np.float64,
-    )
+    """Q of the assignment, known by its products."""
+    products, shape = _Products(F, D, w), (F.size, F.size)
+    operator = LinearOperator(shape, products.forward, products.adjoint, dtype=np.float64)
     return Quadratic(MatrixFree(operator).symmetric())
 
 

@@ -219,6 +219,10 @@ class Problem:
             twin.soft = self.soft  # terms of the objective already
         return twin
 
+    def as_searched(self) -> Problem:
+        """What method "auto" is given: itself, but for kinds with a lighter form for their specialist."""
+        return self
+
     def _parts(self) -> dict[str, Any]:
         return {
             "terms": self.terms,

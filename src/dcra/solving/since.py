@@ -38,7 +38,7 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     if device not in (None, "cpu") and not auto:
         raise ValueError(f"`device` {device!r} is for method 'auto' alone; got method {label!r}")
     if auto:
-        problem = place(problem, device)
+        problem = place(problem.as_searched(), device)
         device = device or device_under(problem)
     refuse_vanishing(problem)
     limits = options.limits(problem)
