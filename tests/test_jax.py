@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dcra
+from dcra.apps.quadratic import qubo
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -42,6 +43,23 @@ def test_pools_fixings_starts_and_terms():
     assert float(result.x[0]) == 1
     whole = dcra.minimize(jnp.asarray(A), B, domain=dcra.integers(0, 3), seed=0, starts=1)
     assert isinstance(whole.x, jax.Array)
+
+
+@pytest.mark.parametrize("linear", [None, np.arange(8.0)])
+def test_quadratic_problems_come_back(linear):
+    Q = RNG.standard_normal((8, 8))
+    problem = dcra.Problem(quadratic=jnp.asarray(Q), linear=linear)
+    plain = dcra.Problem(quadratic=np.asarray(Q, np.float32), linear=linear)
+    for options in ({}, {"fixed": {0: 1}}, {"method": "tabu"}, {"pool": 2}):
+        result, known = (dcra.solve(one, seed=0, starts=2, **options) for one in (problem, plain))
+        assert isinstance(result.x, jax.Array)
+        assert result.x.dtype == jnp.float32
+        assert np.array_equal(np.asarray(result.x), known.x)
+        assert (result.fun, type(result.fun)) == (known.fun, float)
+    assert isinstance(result.pool.points, jax.Array)
+    for twin in (problem.to_spin(), problem.replace(constant=1.0)):
+        assert isinstance(dcra.solve(twin, seed=0, starts=1).x, jax.Array)
+    assert isinstance(qubo(jnp.asarray(Q), seed=0).x, jax.Array)
 
 
 def test_batches():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dcra._array import Array, is_jax, is_numpy, on_accelerator
+from dcra._array import is_numpy, on_accelerator
 from dcra._kernels import library
 from dcra.accelerator.device import number_under, why_not
 from dcra.accelerator.shape import MOST_ROWS
@@ -29,14 +29,9 @@ def place(problem: Problem, device: str | None = None) -> Problem:
     return problem.on_host() if known and not far else problem
 
 
-def home_of(problem: Problem) -> Array:
-    """An array that lies where answers belong: beside A, which may be JAX's and pass for NumPy's."""
-    return next((term.A for term in problem.terms if is_jax(term.A)), problem.like)
-
-
 def device_under(problem: Problem) -> str | None:
     """The device with kernels of our own that the arrays lie on, "cuda:0" or so; None where there is none."""
-    number = number_under(home_of(problem))
+    number = number_under(problem.home)
     return None if number is None or why_not(number) else f"cuda:{number}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,6 @@ from dcra.model.checks import refuse_masked
 from dcra.model.constraints import StatedRows
 from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
 from dcra.model.problem import DOMAINS, Problem
-from dcra.model.quadratic import Quadratic
 from dcra.model.term import Term
 
 
@@ -59,7 +58,7 @@ class Fixing:
         return Problem(
             [self._term(term, point) for term in whole.terms],
             linear=linear,
-            quadratic=None if form is None else Quadratic(self._both(form.operator), form.stated),
+            quadratic=None if form is None else replace(form, operator=self._both(form.operator)),
             constant=constant,
             domain=whole.domain,
             constraints=self._rows(),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dcra._array import Array, Host, device_of, is_array, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, device_of, is_array, is_jax, is_numpy, namespace, to_numpy
 from dcra.messages import shown, suggest
 from dcra.model.checks import LARGEST, refuse_huge, refuse_masked
 from dcra.model.constraints import Constraints, StatedRows
@@ -106,6 +107,7 @@ class Problem:
                 f"got {self.quadratic.operator.shape}"
             )
         self.like = self._reference()
+        self.home = self._home()
         self.linear = None if linear is None else vector("linear", linear, self.n, self.like)
         if self.linear is not None:
             refuse_huge("linear", self.linear, LARGEST / self.n)
@@ -263,7 +265,7 @@ class Problem:
         offset = 0.0 if self.linear is None else 0.5 * float(namespace(self.linear).sum(self.linear))
         quadratic = None
         if self.quadratic is not None:
-            quadratic = Quadratic(self.quadratic.operator.scaled(0.25), self.quadratic.stated)
+            quadratic = replace(self.quadratic, operator=self.quadratic.operator.scaled(0.25))
             sums = self.quadratic.row_sums
             linear = 0.5 * sums if linear is None else linear + 0.5 * sums
             offset += 0.25 * float(namespace(sums).sum(sums))
@@ -311,6 +313,13 @@ class Problem:
             names = ", ".join(f"`{name}`" for name in clash)
             raise ValueError(f"{error}. What cannot hold together: {names}") from None
         return constraints
+
+    def _home(self) -> Array:
+        """An array that lies where answers belong: beside A or Q, which may be JAX's and pass for NumPy's."""
+        form = self.quadratic
+        found = [term.A for term in self.terms if is_jax(term.A)]
+        found += [form.home] if form is not None and form.home is not None else []
+        return found[0] if found else self.like
 
     def _reference(self) -> Array:
         """An array whose library, device and float type all answers take."""

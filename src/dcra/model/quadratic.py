@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from math import ceil, inf
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcra._array import Array, Host, in_pieces, is_numpy, namespace, to_numpy
+from dcra._array import Array, Host, in_pieces, is_array, is_jax, is_numpy, namespace, to_numpy
 from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.checks import LARGEST
@@ -39,11 +39,13 @@ EXACT = 2.0**52
 class Quadratic:
     """x'Qx with a symmetric Q of shape (n, n).
 
-    `stated` is an array of the float type that Q was given in, where the symmetric one needs a wider type.
+    `stated` is an array of the float type that Q was given in, where the symmetric one needs a wider type;
+    `home` one of the library that answers belong to, where Q came from JAX and passes for NumPy's.
     """
 
     operator: Operator
     stated: Array | None = None
+    home: Array | None = None
 
     @property
     def n(self) -> int:
@@ -135,7 +137,8 @@ def as_quadratic(Q: Any, watch: Watch | None = None) -> Quadratic:
         raise ValueError(f"`quadratic` must be square, of shape (n, n); got {(r, n)}")
     require_finite("quadratic", operator)
     refuse_huge_entries("quadratic", operator, LARGEST / max(1, count_stored(operator)))
-    return _symmetric(operator)
+    made = _symmetric(operator)
+    return replace(made, home=Q[:0, :0]) if is_array(Q) and is_jax(Q) else made
 
 
 def lattice_step(quadratic: Quadratic, linear: Host | None, domain: str) -> float | None:

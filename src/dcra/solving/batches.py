@@ -13,7 +13,7 @@ import numpy as np
 
 from dcra._array import Array, Host, from_numpy, is_dask
 from dcra.accelerator.device import check_device, number_of
-from dcra.auto.placement import home_of, place
+from dcra.auto.placement import place
 from dcra.batch import arrays
 from dcra.batch.columns import BatchProgress, per_column, solve_columns
 from dcra.batch.lockstep import Stop
@@ -87,7 +87,7 @@ def run_batch(
     problem = Problem([term], linear=shared, domain=about["domain"], constraints=constraints)
     if not several:
         refuse_vanishing(problem)
-    started = started._replace(like=home_of(problem))
+    started = started._replace(like=problem.home)
     problem = place(problem, asked.device) if started.method == "auto" else problem
     apart = apart or problem.constraints is not None or problem.soft is not None
     if (far := _far_away(problem, B, asked, started, apart)) is not None:

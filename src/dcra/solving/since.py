@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dcra._array import Array, Host
 from dcra._kernels import library
 from dcra.accelerator.device import check_device
-from dcra.auto.placement import device_under, home_of, place
+from dcra.auto.placement import device_under, place
 from dcra.compiled.form import compile_problem
 from dcra.foreign import one_blas_thread
 from dcra.methods import make_plan, resolve
@@ -111,8 +111,7 @@ def _points(problem: Problem, options: SolveOptions, seed: int, begun: float) ->
 
 def at_home(result: Result, problem: Problem) -> Result:
     """The result with points in the library that A came in, where that is not the one of the search."""
-    home = home_of(problem)
-    return result if home is problem.like else _moved(result, home)
+    return result if problem.home is problem.like else _moved(result, problem.home)
 
 
 def _moved(result: Result, like: Array) -> Result:
