@@ -177,6 +177,17 @@ def test_best_intercept_of_equal_residuals_is_exact():
     assert best_intercept(data, np.full(3, 0.1), -0.1) == -0.1
 
 
+def test_best_intercept_of_residuals_that_rounding_sets_apart():
+    """Centred columns leave kinks that are one in pairs, between which values fall or rise by rounding."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(-3, 4, (7, 5)).astype(float), rng.integers(-9, 10, 7).astype(float)
+        u = (X - X.mean(axis=0)) @ rng.choice([-1.0, 1.0], 5) - y
+        data = Data(None, -u, None, losses.L1(), "spin")
+        best = min(data.value(u - z) for z in u)
+        assert data.value(u + best_intercept(data, u, 0.0)) == pytest.approx(best, rel=1e-12)
+
+
 def test_bound_with_an_intercept_is_worth_something(rng):
     X, y, _, _ = make_data(rng, rows=90, n=20, offset=4.0)
     model = BinaryRegressor(fit_intercept=True, random_state=0).fit(X, y)

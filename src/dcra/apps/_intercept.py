@@ -34,8 +34,14 @@ RELAXED_SHARE = 0.1
 LEAST_SECONDS = 1e-3
 """Of a solve that comes when the time is over."""
 
+ROUNDINGS = 8
+"""Roundings of a row's residual, for which the kinks of all rows may differ where they are one."""
+
 MAX_CANDIDATES = 1001
 """Intercepts tried for a loss that is not convex."""
+
+
+EPS = float(np.finfo(np.float64).eps)
 
 
 class Data(NamedTuple):
@@ -173,7 +179,13 @@ def best_intercept(data: Data, u: Host, current: float) -> float:
 
 
 def _convex_candidates(value: Any, zeros: Host) -> list[float]:
-    """The best of `zeros`, found by bisection, and the minimiser between its neighbours."""
+    """The best of `zeros`, found by bisection, and the minimiser between its neighbours.
+
+    Those that rounding alone has set apart are one: between them, values do not tell where it goes down.
+    """
+    size = float(np.max(np.abs(zeros)))
+    ends = np.append(np.diff(zeros) > ROUNDINGS * zeros.size * EPS * size, True)
+    zeros = zeros[ends]
     k = bisect_left(range(zeros.size - 1), True, key=lambda i: value(zeros[i + 1]) >= value(zeros[i]))
     lo, hi = float(zeros[max(k - 1, 0)]), float(zeros[min(k + 1, zeros.size - 1)])
     if lo == hi:
