@@ -10,6 +10,7 @@ from dcra._kernels import library
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
+from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.kinks import has_kinks
 from dcra.losses import Loss
 from dcra.messages import suggest
@@ -74,9 +75,11 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
         compiled, "piecewise quadratic", load("dcra.exact.mixed_model:piecewise_quadratic")
     ),
     "kinks": lambda compiled: (
-        ""
+        _loops(compiled)
+        if couplings_alone(compiled.problem)
+        else ""
         if has_kinks(compiled.problem)
-        else "losses of the table, or logistic ones, and A by columns and not too large"
+        else "losses of the table, or logistic ones, and A by columns and not too large, or couplings alone"
     ),
     "clauses": lambda compiled: (
         "" if hasattr(compiled.problem, "clauses") else "clauses, as of dcra.apps.maxsat"

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from dcra import costs
 from dcra.auto import remaining
+from dcra.auto.annealing import Annealing
 from dcra.auto.descents import Portfolio
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts, State
 from dcra.exact.kinks import has_kinks, is_straight
 from dcra.exact.prove import Patience, ProofState, Prove
+from dcra.exact.tree_proof import TreeProof
 from dcra.search.driver import take_in
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
@@ -60,8 +62,8 @@ class ProvePlan(Plan):
 
     def __init__(self, engine: Prove) -> None:
         self.engine = engine
-        self.descents: Portfolio | None = None
-        self.tree: ProofState | None = None
+        self.descents: Portfolio | Annealing | None = None
+        self.tree: TreeProof | None = None
 
     def next(self, search: Search) -> Task | None:
         if self.tree is None:
@@ -75,24 +77,25 @@ class ProvePlan(Plan):
         self._report(search, self.tree)
         return None if branch is None else Task(branch, Starts(search.seed, search.started, 1), counts=False)
 
-    def _begin(self, search: Search) -> ProofState:
+    def _begin(self, search: Search) -> TreeProof:
         points = None if search.spins is None else search.spins[None]
         starts = Starts(search.seed, search.started, 1, points)
         search.proof = self.engine.start(search.working or search.compiled, starts)
         return search.proof
 
-    def _report(self, search: Search, tree: ProofState) -> None:
+    def _report(self, search: Search, tree: TreeProof) -> None:
         self.least = tree.least
         take_in(search, tree.take_news())
 
     def _descent(self, search: Search) -> Task | None:
         compiled, limit = search.compiled, search.limits.time_limit
-        able = compiled.tabulated and compiled.pieces and compiled.problem.constraints is None
+        coupled = compiled.quadratic is not None
+        able = compiled.tabulated and (compiled.pieces or coupled) and compiled.problem.constraints is None
         late = limit is not None and search.seconds > SHARE * limit
         enough = min(DESCENTS if search.points is None else 1, search.limits.most_starts)
         if not able or late or search.started >= enough:
             return None
-        self.descents = self.descents or Portfolio(compiled)
+        self.descents = self.descents or (Annealing if coupled else Portfolio)(compiled)
         return self.descents.next(search)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:

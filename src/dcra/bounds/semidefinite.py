@@ -21,6 +21,7 @@ from dcra._kernels.store import Dense
 from dcra.bounds.dual import trivial_bound
 from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import QuadraticTables
+from dcra.model.definite import positive_definite
 from dcra.model.rounding import smooth_size
 
 EPS = float(np.finfo(np.float64).eps)
@@ -110,15 +111,6 @@ def dense_matrix(quadratic: QuadraticTables) -> Host:
     if bordered:
         S[n, :n] = S[:n, n] = 2.0 * field
     return S
-
-
-def positive_definite(S: Host) -> bool:
-    """Whether the Cholesky factorisation of S goes through; SciPy's would take long to be imported."""
-    try:
-        np.linalg.cholesky(S)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def affordable(n: int, entries: int, seconds: float) -> bool:

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Protocol
 
 import numpy as np
 
 from dcra._array import Host
 from dcra.compiled.form import Compiled
-from dcra.exact.kinks import KinkForm
 from dcra.model.rounding import error_at
 
 WHOLE_DROP = 0.5
 """How far below the best value a bound may stay where values are whole numbers."""
 
 
-class Incumbent:
-    """`cutoff` and `best` are in the form's units; `fun` is inf before any feasible point is known."""
+STEP_DROP = 0.99
+"""The same, as a share of the step, where values are known to be equally spaced."""
 
-    def __init__(self, compiled: Compiled, form: KinkForm) -> None:
-        self.compiled, self.form = compiled, form
+
+class Units(Protocol):
+    """A form of a problem whose values are not in the units of F."""
+
+    def in_units(self, fun: float) -> float: ...
+
+    def objective(self, value: float) -> float: ...
+
+    def highest(self) -> float: ...
+
+
+class Incumbent:
+    """`cutoff` and `best` are in the form's units; `fun` is inf before any feasible point is known.
+
+    `step` is what values are apart, where that is known.
+    """
+
+    def __init__(self, compiled: Compiled, form: Units, step: float | None = None) -> None:
+        self.compiled, self.form, self.step = compiled, form, step
         self.fun, self.drop = inf, 0.0
         self.spins = np.ones(compiled.n)
         self.cutoff = self.best = form.highest()
@@ -42,6 +59,8 @@ class Incumbent:
     def _drop(self) -> float:
         """What is no gap: rounding, or less than the least difference of two values."""
         problem = self.compiled.problem
+        if self.step is not None:
+            return STEP_DROP * self.step
         if problem.integer_valued:
             return WHOLE_DROP
         return error_at(problem, self.compiled.exact_points(self.spins))

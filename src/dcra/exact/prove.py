@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from dcra._array import Host
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Engine, News, Starts, State
+from dcra.engines.base import Engine, Starts
 from dcra.exact.branch import Branch, BranchState, Taken, form_of
 from dcra.exact.certificate import Certificate
-from dcra.exact.incumbent import Incumbent, feasible
-from dcra.exact.judging import Judge
+from dcra.exact.couplings_form import couplings_alone
+from dcra.exact.couplings_tree import CouplingsProof
+from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import KinkForm, Unfit, mesh_at
 from dcra.exact.proof_log import ProofLog
 from dcra.exact.proof_tree import Closed, ProofTree
-
-CLOSING = 4.0
-"""How many times what is no gap is near enough to the best value to end a search."""
-
-WORTH_TELLING = 0.01
-"""Share of the gap by which a bound must rise to be news."""
+from dcra.exact.tree_proof import TreeProof
 
 
 class Patience(NamedTuple):
@@ -70,24 +66,25 @@ class Prove(Engine):
     takes_constraints: ClassVar[bool] = True
     travels: ClassVar[bool] = False  # the search asks its tree for the proof; its nodes may travel
 
-    def start(self, compiled: Compiled, starts: Starts) -> ProofState:
+    def start(self, compiled: Compiled, starts: Starts) -> TreeProof:
+        if couplings_alone(compiled.problem):
+            return CouplingsProof(compiled, starts.points)
         return ProofState(compiled, starts.points, self.record, self.patience)
 
 
-class ProofState(State):
-    """The tree of one problem; `least` is what no feasible point falls below, inf where there is none.
+class ProofState(TreeProof):
+    """The tree of one sum of kinks; `advance` takes its nodes on itself, one after the other."""
 
-    Nodes are handed out to whoever takes them on; `advance` does so itself, one after the other.
-    """
+    closing = 4.0
+    form: KinkForm | None
+    tree: ProofTree
 
     def __init__(
         self, compiled: Compiled, points: Host | None, record: int = 0, patience: Patience | None = None
     ) -> None:
-        self.compiled, self.patience = compiled, patience or ENDLESS
+        super().__init__(compiled)
+        self.patience = patience or ENDLESS
         self.given_up = False
-        self.judge = Judge(compiled)
-        self.told, self.news = -inf, list[News]()
-        self.form: KinkForm | None = None
         self.current: BranchState | None = None
         try:
             x = None if points is None else compiled.in_domain(np.atleast_2d(points)[0])
@@ -110,21 +107,19 @@ class ProofState(State):
         return np.where(np.isfinite(slopes), slopes, 0.0)
 
     def hand_out(self) -> Branch | None:
-        """The next node to be taken on; None where there is none at present."""
         while self.form is not None:
             found = self.tree.hand_out(self.log.left if self.log.complete else 0)
             if not isinstance(found, Closed):
                 return found
             self.log.take(found.records)
-            self._look_at(found.leaves)
+            self._look_at(self.compiled.encode(found.leaves))
         return None
 
     def take_back(self, taken: Taken, spins: Host) -> None:
-        """Take note of what became of a node, and of a better point (k, n) if there was one."""
         self.tree.take_back(taken)
         self.log.join(taken.written)
         self._offer(spins)
-        self._look_at(taken.leaves)
+        self._look_at(self.compiled.encode(taken.leaves))
         self._tell()
 
     def advance(self, work: int) -> None:
@@ -155,55 +150,6 @@ class ProofState(State):
             fixed += self.current.fixed
         return float(max(closed, (fixed / self.compiled.n) ** 2))
 
-    def _look_at(self, leaves: Host) -> None:
-        """Judge points in the domain that are leaves: the proof rests on them."""
-        if not len(leaves):
-            return
-        spins = self.compiled.encode(leaves)
-        self._offer(spins)
-        if len(spins := feasible(self.compiled, spins)):
-            self.judge.look_at(spins)
-
-    def _offer(self, spins: Host) -> None:
-        """Judge points; a better one lowers the cutoff, and is news."""
-        if len(spins) and self.incumbent.offer(spins):
-            self.news.append(News(self.incumbent.spins[None]))
-
-    @property
-    def fun(self) -> float:
-        return inf if self.form is None else self.incumbent.fun
-
-    @property
-    def spins(self) -> Host:
-        return np.ones(self.compiled.n) if self.form is None else self.incumbent.spins
-
-    @property
-    def bound(self) -> float:
-        """What no feasible point falls below."""
-        if self.form is None:
-            return -inf
-        if self.tree.done and self.fun == inf:
-            return inf
-        return min(self.form.objective(self.tree.bound), self.judge.least)
-
-    @property
-    def least(self) -> float:
-        return self.bound if self.form is not None and self.tree.done else -inf
-
-    def _tell(self) -> None:
-        """Report a bound that has risen; not one that would end the search before the tree is closed."""
-        bound = self.bound
-        if not self.tree.done and bound > self.fun - CLOSING * self.incumbent.drop:
-            return
-        rise = WORTH_TELLING * (self.fun - bound) if isfinite(self.fun) and isfinite(bound) else 0.0
-        if isfinite(bound) and (bound > self.told + rise or self.told == -inf):
-            self.told = bound
-            self.news.append(News(np.empty((0, self.compiled.n)), bound))
-
-    def take_news(self) -> list[News]:
-        news, self.news = self.news, []
-        return news
-
     @property
     def done(self) -> bool:
         return self.form is None or (self.tree.done and self.current is None) or self.given_up
@@ -215,16 +161,7 @@ class ProofState(State):
         return self.tree.nodes + (0 if self.current is None else self.current.nodes)
 
     @property
-    def n_open(self) -> int:
-        return 0 if self.form is None else self.tree.n_open
-
-    @property
-    def steps(self) -> int:
-        return self.nodes
-
-    @property
     def fixed(self) -> Host | None:
-        """Which variables were fixed at the root, (n,) bool."""
         return None if self.form is None else np.asarray(self.tree.fixed != 0)
 
     def certificate(self) -> Certificate | None:
@@ -238,6 +175,3 @@ class ProofState(State):
         mesh = np.array(self.form.mesh)
         cutoff = min(self.incumbent.cutoff, self.form.in_units(self.judge.least))
         return Certificate(events, ends, values, cutoff, point, mesh, self.form)
-
-    def candidates(self) -> Host:
-        return self.spins[None]

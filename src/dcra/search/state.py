@@ -13,7 +13,7 @@ import numpy as np
 from dcra import costs
 from dcra._array import Host
 from dcra.compiled.form import Compiled
-from dcra.exact.prove import ProofState
+from dcra.exact.tree_proof import TreeProof
 from dcra.foreign import limit_what_was_loaded
 from dcra.model.rounding import error_at
 from dcra.model.watch import OutOfTime, Watch
@@ -84,7 +84,7 @@ class Search:
     violated: tuple[str, ...] = ()  # names of rows that the answer violates
     conflict: tuple[str, ...] = ()  # names of rows that no point satisfies together
     penalty_weights: Host | None = None  # one for each row of linear constraints
-    proof: ProofState | None = None  # the tree that proves, where there is one
+    proof: TreeProof | None = None  # the tree that proves, where there is one
     watch: Watch | None = None
     working: Compiled | None = None  # the problem for tasks, whose products end when the search does
     pool: Kept | None = None  # the points met, where several are asked for

@@ -1,0 +1,208 @@
+"""A node of a tree over couplings: its bound, what follows from it, and the two nodes below.
+
+What is found depends on what was known when the node was chosen, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from dcra._array import Host
+from dcra.compiled.form import Compiled
+from dcra.engines.base import Engine, Starts, State
+from dcra.exact.couplings_form import EPS, CouplingsForm, couplings_form
+from dcra.exact.merging import Merge, fixed_pairs, merge_of
+from dcra.exact.triangle_bound import Proved, TriangleRelaxation, Warm
+
+SMALL = 13
+"""Spins that are left, up to which all points are looked at."""
+
+STEPS, PORTIONS = 10, 6
+"""Steps between two pauses, and how many of these portions are a round."""
+
+LEAST_ROUNDS, WARM_ROUNDS, MOST_ROUNDS = 8, 3, 40
+"""Rounds before anything is concluded: from nothing, and from where the parent ended; and rounds at most."""
+
+BACK, AHEAD = 2, 3.0
+"""A node is divided where the gain of the last BACK rounds, AHEAD times, would not close it."""
+
+WARM_START = 12
+"""The round that a relaxation goes on with, as far as its rates are concerned."""
+
+
+class PairNode(NamedTuple):
+    """A node that waits: what it cannot fall below, its spins, and the relaxation of its parent.
+
+    `merge` leads from all spins to those of the parent that are left, `last` from these to its own.
+    """
+
+    bound: float
+    number: int
+    merge: Merge
+    warm: Warm | None = None
+    last: Merge | None = None
+
+
+class PairTaken(NamedTuple):
+    """What became of a node: the nodes below, leaves (k, n) as spins, and how its spins were merged."""
+
+    number: int
+    left: list[PairNode]
+    leaves: Host
+    merge: Merge
+    work: int
+
+
+@dataclass(frozen=True, eq=False)
+class PairBranch(Engine):
+    """An open node; it is closed where its values, in the form's units, reach `cutoff`."""
+
+    node: PairNode
+    cutoff: float
+    numbers: int  # of the nodes below
+
+    name: ClassVar[str] = "exact"
+
+    def start(self, compiled: Compiled, starts: Starts) -> PairBranchState:
+        return PairBranchState(self, compiled)
+
+
+def form_of(compiled: Compiled) -> CouplingsForm:
+    """The matrix of a problem, made once."""
+    return compiled.once(_make_form)
+
+
+def _make_form(compiled: Compiled) -> CouplingsForm:
+    return couplings_form(compiled.problem)
+
+
+class PairBranchState(State):
+    """The relaxation of a node, a few steps at a time."""
+
+    def __init__(self, own: PairBranch, compiled: Compiled) -> None:
+        self.own, self.form = own, form_of(compiled)
+        node = own.node
+        self.merge = node.merge if node.last is None else node.merge.then(node.last)
+        self.warm = node.warm if node.warm is None or node.last is None else node.last.warm(node.warm)
+        self.bound = node.bound
+        self.left: list[PairNode] = []
+        self.leaves = self.rounded = np.zeros((0, compiled.n))
+        self.done_work = 0
+        self._done = False
+        self._run = self._decide()
+
+    def advance(self, work: int) -> None:
+        end = self.done_work + work
+        while not self._done and self.done_work < end:
+            try:
+                self.done_work += next(self._run)
+            except StopIteration:
+                self._done = True
+
+    def _decide(self) -> Iterator[int]:
+        """Look at all points, close the node, merge spins and try again, or divide it; yields its work."""
+        while self.merge.left > SMALL:
+            M, constant = self.merge.matrix(self.form.M)
+            cutoff = self.own.cutoff - constant
+            relaxation = TriangleRelaxation(M, self.warm, 0 if self.warm is None else WARM_START)
+            proved = yield from self._relax(relaxation, cutoff)
+            known = proved.bound + constant
+            self.bound = max(self.bound, known - 4 * EPS * (abs(proved.bound) + abs(constant)))
+            if self.bound >= self.own.cutoff:
+                return
+            self._round(relaxation)
+            yield len(M) ** 3
+            pairs = fixed_pairs(proved, cutoff - proved.bound)
+            if not pairs:
+                self._divide(relaxation)
+                return
+            merge = merge_of(len(M), pairs)
+            self.warm, self.merge = merge.warm(relaxation.ended), self.merge.then(merge)
+        self._look_at_all()
+
+    def _relax(self, relaxation: TriangleRelaxation, cutoff: float) -> Generator[int, None, Proved]:
+        """Rounds until the node is closed, or is not going to be."""
+        values: list[float] = []
+        least = LEAST_ROUNDS if relaxation.warm is None else WARM_ROUNDS
+        patience, again = 1, 0
+        p = len(relaxation.M)
+        while len(values) < MOST_ROUNDS:
+            relaxation.separate()
+            yield p**3 // 2
+            for _ in range(PORTIONS):
+                relaxation.step(STEPS)
+                yield STEPS * relaxation.step_work
+            values.append(relaxation.value)
+            if len(values) < least:
+                continue
+            if values[-1] >= cutoff:
+                if len(values) < again:
+                    continue
+                proved = relaxation.proved()
+                yield 40 * relaxation.step_work
+                if proved.bound >= cutoff:
+                    return proved
+                again, patience = len(values) + patience, 2 * patience
+            elif values[-1] + AHEAD * max(0.0, values[-1] - values[-1 - BACK]) < cutoff:
+                break
+        return relaxation.proved()
+
+    def _round(self, relaxation: TriangleRelaxation) -> None:
+        """Take note of the point that the relaxation is about."""
+        Z = np.where(relaxation.mean[:1] < 0, -1.0, 1.0)
+        self.rounded = self.form.spins(self.merge.spread(Z))
+
+    def _divide(self, relaxation: TriangleRelaxation) -> None:
+        """At the spin of which least is known whether it is as the first one."""
+        p = len(relaxation.M)
+        alike = relaxation.mean[0, 1:]
+        at = int(np.argmin(np.abs(alike))) + 1
+        first = 1.0 if alike[at - 1] >= 0 else -1.0
+        ended = relaxation.ended
+        for k, sign in enumerate((first, -first)):
+            merge = merge_of(p, [(at, 0, sign)])
+            self.left.append(PairNode(self.bound, self.own.numbers + k, self.merge, ended, merge))
+
+    def _look_at_all(self) -> None:
+        """Hand in all points that values, less what rounding may have cost them, do not rule out."""
+        M, constant = self.merge.matrix(self.form.M)
+        p = len(M)
+        codes = np.arange(2 ** (p - 1))[:, None] >> np.arange(p - 1)
+        Z = np.column_stack([np.ones(len(codes)), 1.0 - 2.0 * (codes & 1)])
+        values = np.sum((Z @ M) * Z, axis=1) + constant
+        floor = values - 4 * (p + 2) * EPS * (float(np.abs(M).sum()) + abs(constant))
+        near = Z[floor < self.own.cutoff]
+        self.leaves = self.form.spins(self.merge.spread(near))
+        self.done_work += Z.size * p
+
+    @property
+    def done(self) -> bool:
+        return self._done
+
+    @property
+    def taken(self) -> PairTaken:
+        return PairTaken(self.own.node.number, self.left, self.leaves, self.merge, self.done_work)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"taken": self.taken}
+
+    @property
+    def work(self) -> float:
+        return self.done_work
+
+    def candidates(self) -> Host:
+        """The point that the relaxation is about, once there is one."""
+        return self.rounded
+
+    def estimate(self) -> float | None:
+        return None if len(self.rounded) else inf
+
+    @property
+    def steps(self) -> int:
+        return 1
