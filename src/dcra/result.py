@@ -296,7 +296,8 @@ class Result:
         if self.certificate is None:
             raise ValueError(
                 f"there is no tree to write: `proof` needs one that is closed, as method 'exact' leaves it "
-                f"with status 'optimal'; got status {self.status.value!r} of method {self.method!r}"
+                f"with status 'optimal', and trees over couplings are not written; "
+                f"got status {self.status.value!r} of method {self.method!r}"
             )
         with open(path, "wb") as file:
             np.savez_compressed(file, **self.certificate.arrays())

@@ -140,6 +140,8 @@ class PairBranchState(State):
             values.append(relaxation.value)
             if len(values) < least:
                 continue
+            if abs(values[-1] - cutoff) <= relaxation.resolution:
+                break
             if values[-1] >= cutoff:
                 if len(values) < again:
                     continue

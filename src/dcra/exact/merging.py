@@ -86,7 +86,9 @@ def _merged_triangles(merge: Merge, corners: Host, prices: Host) -> tuple[Host, 
     whole = (places[:, 0] < places[:, 1]) & (places[:, 1] < places[:, 2])
     rows = np.column_stack([places, kind])[whole].astype(np.int32)
     rows, where = np.unique(rows, axis=0, return_inverse=True)
-    return np.ascontiguousarray(rows), np.bincount(where.ravel(), prices[whole], len(rows))
+    total = np.zeros(len(rows))
+    np.add.at(total, where.ravel(), prices[whole])
+    return np.ascontiguousarray(rows), total
 
 
 def fixed_pairs(proved: Proved, gap: float) -> list[tuple[int, int, float]]:

@@ -87,6 +87,12 @@ class TriangleRelaxation:
         """What the bound will be about, were it to settle here."""
         return -float(np.sum(self.y)) - float(np.sum(self.price))
 
+    @property
+    def resolution(self) -> float:
+        """Less than this, rounding hides."""
+        p = len(self.M)
+        return 8 * p * (p + 2) * EPS * (float(np.sum(np.abs(self.y))) + float(np.abs(self.M).sum()) / p)
+
     def step(self, steps: int) -> None:
         """Take some steps."""
         rate = max(LAST_RATE, FIRST_RATE * FALL**self.rounds) * self.unit
@@ -133,12 +139,14 @@ def certified(B: Host, y: Host, prices: float, size: float) -> Proved:
     """
     p = len(B)
     S = B + np.diag(y)
+    if not np.all(np.isfinite(S)):
+        return Proved(-inf, S, inf)
     scale = float(np.mean(np.abs(y))) + EPS * size
     shift = -float(np.linalg.eigvalsh(S)[0])
     for share in SHIFTS:
         extra = shift + share * scale
         lifted = S + extra * np.eye(p)
-        if np.all(np.isfinite(lifted)) and positive_definite(lifted):
+        if positive_definite(lifted):
             trace = float(np.sum(np.abs(np.diag(lifted))))
             allowance = 4 * p * (p + 2) * EPS * trace + 16 * p * EPS * (size + 3 * prices)
             return Proved(-float(np.sum(y)) - p * extra - prices - allowance, lifted, allowance)

@@ -9,6 +9,7 @@ from math import inf
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.exact.couplings_form import couplings_alone
 from dcra.methods import resolve
 from dcra.model.fixing import Fixing, fixing, partial_points
 from dcra.model.integers import IntegerProblem
@@ -33,6 +34,8 @@ def with_pool(problem: Problem, result: Result, options: SolveOptions, begun: fl
     """The result with the true pool, where the method proves its answers one at a time."""
     asked, engine, limit = as_pool(options.pool), resolve(options.method)[1], options.time_limit
     if asked is None or engine is None or engine.plan not in PROVING:
+        return result
+    if engine.plan == "prove" and couplings_alone(problem):  # the next best ones have constraints
         return result
 
     def solve_one(twin: Problem) -> Result | None:
