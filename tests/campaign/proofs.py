@@ -24,7 +24,7 @@ from dcra.exact.certificate import Certificate
 from dcra.exact.verification import verify
 from dcra.io import read_proof
 from dcra.messages import SolverUnavailable
-from tests.campaign.cases import Case, Rng, draw_case
+from tests.campaign.cases import PROFILES, Case, Rng, draw_case
 from tests.campaign.command import main, until
 from tests.campaign.oracle import Truth, findings, truth_of
 from tests.campaign.problems import Endless, patience, reported
@@ -35,6 +35,9 @@ MOST_VARIABLES, FEW = 14, 8
 LARGE = 0.1
 """Share of cases with more than a few."""
 
+COUPLED = 0.25
+"""Share of cases that are couplings alone."""
+
 EVERY = 20
 """Cases of which the proof of one is written, verified and damaged."""
 
@@ -42,8 +45,12 @@ Counts = Counter[str]
 
 
 def draw(rng: Rng) -> Case:
-    """A case for trees: no quadratic part."""
+    """A case for trees: no quadratic part, or couplings alone."""
     case = draw_case(rng, MOST_VARIABLES if rng.random() < LARGE else FEW)
+    if rng.random() < COUPLED:
+        name = str(rng.choice(list(PROFILES)))
+        Q = PROFILES[name](rng, (case.n, case.n))
+        return replace(case, method="exact", parts=(), rows=(), quadratic=Q, profiles=(*case.profiles, name))
     linear = case.linear if case.parts or case.linear is not None else rng.standard_normal(case.n)
     return replace(case, method="exact", quadratic=None, linear=linear)
 

@@ -22,7 +22,7 @@ from dcra.exact.triangle_bound import Proved, TriangleRelaxation, Warm
 SMALL = 13
 """Spins that are left, up to which all points are looked at."""
 
-STEPS, PORTIONS = 10, 6
+STEPS, PORTIONS = 10, 4
 """Steps between two pauses, and how many of these portions are a round."""
 
 LEAST_ROUNDS, WARM_ROUNDS, MOST_ROUNDS = 8, 3, 40
@@ -160,11 +160,10 @@ class PairBranchState(State):
         self.rounded = self.form.spins(self.merge.spread(Z))
 
     def _divide(self, relaxation: TriangleRelaxation) -> None:
-        """At the spin of which least is known whether it is as the first one."""
-        p = len(relaxation.M)
-        alike = relaxation.mean[0, 1:]
-        at = int(np.argmin(np.abs(alike))) + 1
-        first = 1.0 if alike[at - 1] >= 0 else -1.0
+        """At a spin of which little is known whether it is as the first one, and which others follow."""
+        p, X = len(relaxation.M), relaxation.mean
+        at = int(np.argmax((1.0 - X[0, 1:] ** 2) * np.sum(X[1:] ** 2, axis=1))) + 1
+        first = 1.0 if X[0, at] >= 0 else -1.0
         ended = relaxation.ended
         for k, sign in enumerate((first, -first)):
             merge = merge_of(p, [(at, 0, sign)])

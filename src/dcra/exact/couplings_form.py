@@ -14,12 +14,15 @@ import numpy as np
 
 from dcra._array import Host, to_numpy
 from dcra.model.problem import Problem
-from dcra.model.quadratic import Quadratic
+from dcra.model.quadratic import Quadratic, lattice_step
 from dcra.model.rounding import smooth_size
 
 EPS = float(np.finfo(np.float64).eps)
 LEAST = 1e-300
 """More than what numbers that are too small for float64 may add up to."""
+
+EXACT = 2.0**44
+"""Below this, sums of whole numbers are exact, and so are some more bits of them."""
 
 MOST_VARIABLES = 1000
 """The matrix of all couplings is factorised many times."""
@@ -29,7 +32,8 @@ MOST_VARIABLES = 1000
 class CouplingsForm:
     """M (p, p) symmetric with zeros on its diagonal; `vertex` (n,) is where a variable is in it, or -1.
 
-    `slack` is what rounding may have cost F on the way to M, or to a matrix with fewer spins.
+    `slack` is what rounding may have cost F on the way to M, or to a matrix of fewer spins; values are whole
+    numbers of `step` apart, where there is one.
     """
 
     M: Host
@@ -38,6 +42,7 @@ class CouplingsForm:
     unit: float
     constant: float
     slack: float
+    step: float | None
 
     @property
     def p(self) -> int:
@@ -81,17 +86,19 @@ def couplings_form(problem: Problem) -> CouplingsForm:
     M[1:, 1:] = J
     M[0, 1:] = M[1:, 0] = 0.5 * c
     bordered = bool(np.any(c))
-    size = np.abs(M).sum(axis=1)
-    kept = np.flatnonzero(size[1:]) + 1
+    sums = np.abs(M).sum(axis=1)
+    kept = np.flatnonzero(sums[1:]) + 1
     if bordered:
         order = np.concatenate([[0], kept])
     else:
-        order = kept[np.argsort(-size[kept], kind="stable")] if kept.size else np.array([1])
+        order = kept[np.argsort(-sums[kept], kind="stable")] if kept.size else np.array([1])
     vertex = np.full(problem.n + 1, -1)
     vertex[order] = np.arange(order.size)
-    slack = 8 * (problem.n + 16) * EPS * smooth_size(problem) + problem.n**2 * LEAST
     M = np.ascontiguousarray(M[np.ix_(order, order)])
-    return CouplingsForm(M, vertex[1:], bordered, unit, problem.constant + constant, slack)
+    step, size = lattice_step(quadratic, linear, problem.domain), smooth_size(problem)
+    exact = step is not None and size < EXACT and problem.constant == np.rint(problem.constant)
+    slack = 0.0 if exact else 8 * (problem.n + 16) * EPS * size + problem.n**2 * LEAST
+    return CouplingsForm(M, vertex[1:], bordered, unit, problem.constant + constant, slack, step)
 
 
 def _unit(quadratic: Quadratic, linear: Host) -> float:

@@ -6,14 +6,13 @@ import heapq
 
 import numpy as np
 
-from dcra._array import Host, to_numpy
+from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.exact.couplings_branch import PairBranch, PairBranchState, PairNode, PairTaken, form_of
 from dcra.exact.couplings_form import CouplingsForm
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.merging import unmerged
 from dcra.exact.tree_proof import TreeProof
-from dcra.model.quadratic import lattice_step
 
 
 class PairTree:
@@ -70,12 +69,8 @@ class CouplingsProof(TreeProof):
 
     def __init__(self, compiled: Compiled, points: Host | None) -> None:
         super().__init__(compiled)
-        problem = compiled.problem
         self.form = form_of(compiled)
-        assert problem.quadratic is not None
-        linear = None if problem.linear is None else to_numpy(problem.linear)
-        step = lattice_step(problem.quadratic, linear, problem.domain)
-        self.incumbent = Incumbent(compiled, self.form, step)
+        self.incumbent = Incumbent(compiled, self.form, self.form.step)
         self.tree = PairTree(self.form, self.incumbent)
         self.current: PairBranchState | None = None
         self._offer(np.ones((1, compiled.n)) if points is None else points)
