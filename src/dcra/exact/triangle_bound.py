@@ -23,7 +23,7 @@ from dcra.model.definite import positive_definite
 EPS = float(np.finfo(np.float64).eps)
 
 PUSH, SHARE = 0.03, 0.02
-"""How far prices are pushed by a violation of 1, in units of the mean y; by what means follow in a step."""
+"""How far prices are pushed by a violation of 1, in units of the geometric mean of y; how means follow."""
 
 FIRST_RATE, LAST_RATE, FALL = 0.02, 0.003, 0.93
 """How far they are raised in a step, in these units: at first, at last, and how that falls with rounds."""
@@ -38,7 +38,9 @@ SETTLING = 40
 """Passes of the factor at fixed prices before a proof."""
 
 NEGLIGIBLE = 1e-6
-"""A price below this, in units of the mean y, is none."""
+"""A price below this, in these units, is none."""
+
+TINY = 1e-300
 
 
 class Warm(NamedTuple):
@@ -74,7 +76,7 @@ class TriangleRelaxation:
         self.B = priced(self.M, self.corners, self.price)
         mix(self.B, self.V, self.y, SETTLING if self.warm is None else 1)
         self.mean = self.V @ self.V.T
-        self.unit = float(np.mean(self.y))
+        self.unit = float(np.exp(np.mean(np.log(self.y + TINY))))
 
     @property
     def step_work(self) -> int:
