@@ -11,7 +11,8 @@ from scipy import sparse
 
 import dcra
 from dcra.compiled.form import compile_problem
-from dcra.exact import couplings_branch
+from dcra.exact import couplings_branch, triangle_bound
+from dcra.exact.couplings_branch import PairBranchState
 from dcra.exact.couplings_form import MOST_VARIABLES, couplings_alone, couplings_form
 from dcra.exact.couplings_tree import CouplingsProof
 from dcra.exact.merging import Merge, fixed_pairs, merge_of, unmerged
@@ -68,7 +69,7 @@ def fine(problem, result):
 @pytest.mark.parametrize("domain", list(DOMAINS))
 @pytest.mark.parametrize("profile", list(PROFILES))
 def test_no_wrong_proof(profile, domain):
-    for seed in range(24):
+    for seed in range(14):
         problem = drawn(profile, seed, domain)
         result = dcra.solve(problem, method="exact", starts=1, seed=0, n_jobs=1)
         assert fine(problem, result), seed
@@ -218,6 +219,47 @@ def triangle_value(row, z):
     return signs[0] * z[i] * z[j] + signs[1] * z[i] * z[k] + signs[2] * z[j] * z[k]
 
 
+def ended(steps):
+    """What a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def test_pauses_are_short():
+    """No step does much more than is between two pauses, however large the problem is."""
+    own = dcra.Problem(quadratic=np.random.default_rng(0).standard_normal((300, 300)))
+    relaxation = TriangleRelaxation(couplings_form(own).M)
+    work = [*relaxation.begin(), *relaxation.round()]
+    assert max(work) <= max(2 * triangle_bound.PAUSE, relaxation.step_work)
+    assert len(work) > 80
+
+
+def test_the_root_tells_a_bound_before_it_is_done():
+    problem = glass(60)
+    compiled = compile_problem(problem)
+    state = PairBranchState(CouplingsProof(compiled, None).hand_out(), compiled)
+    while not (news := state.take_news()):
+        state.advance(1)
+    assert not state.done
+    best = dcra.solve(problem, method="exact", starts=2, seed=0).fun
+    assert 1.5 * best < news[0].lower_bound <= best
+
+
+def test_a_node_pauses_whatever_work_is_asked_for():
+    compiled = compile_problem(glass(60))
+    state = PairBranchState(CouplingsProof(compiled, None).hand_out(), compiled)
+    pauses = 0
+    while not state.done:
+        before = state.work
+        state.advance(10**12)
+        assert state.work - before <= 4 * triangle_bound.PAUSE
+        pauses += 1
+    assert pauses > 20
+
+
 def test_merged_spins_have_the_same_values():
     rng = np.random.default_rng(0)
     M = rng.standard_normal((7, 7))
@@ -250,11 +292,11 @@ def test_bounds_are_below_all_points_and_triangles_help():
         M += M.T
         values = [np.array(z) @ M @ np.array(z) for z in product((-1.0, 1.0), repeat=10)]
         relaxation = TriangleRelaxation(M)
-        without = relaxation.proved().bound
-        for _ in range(8):
-            relaxation.separate()
-            relaxation.step(60)
-        proved = relaxation.proved()
+        ended(relaxation.begin())
+        without = ended(relaxation.prove()).bound
+        for _ in range(12):
+            ended(relaxation.round())
+        proved = ended(relaxation.prove())
         assert without <= min(values)
         assert without - 1e-6 <= proved.bound <= min(values)
         assert np.linalg.eigvalsh(proved.S)[0] > 0
@@ -268,13 +310,13 @@ def test_pairs_that_are_fixed_hold_at_all_points_below():
         points = np.array(list(product((-1.0, 1.0), repeat=8)))
         values = np.einsum("ki,ij,kj->k", points, M, points)
         relaxation = TriangleRelaxation(M)
-        for _ in range(8):
-            relaxation.separate()
-            relaxation.step(60)
-        proved = relaxation.proved()
+        ended(relaxation.begin())
+        for _ in range(12):
+            ended(relaxation.round())
+        proved = ended(relaxation.prove())
         for gap in (0.01, 1.0, 4.0):
             below = points[values < proved.bound + gap]
-            for i, j, sign in fixed_pairs(proved, gap):
+            for i, j, sign in ended(fixed_pairs(proved, gap)):
                 assert np.all(below[:, i] == sign * below[:, j])
                 seen += len(below)
     assert seen

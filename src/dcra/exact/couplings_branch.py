@@ -14,16 +14,13 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Engine, Starts, State
+from dcra.engines.base import Engine, News, Starts, State
 from dcra.exact.couplings_form import EPS, CouplingsForm, couplings_form
 from dcra.exact.merging import Merge, fixed_pairs, merge_of
-from dcra.exact.triangle_bound import Proved, TriangleRelaxation, Warm
+from dcra.exact.triangle_bound import PAUSE, Proved, TriangleRelaxation, Warm
 
 SMALL = 13
 """Spins that are left, up to which all points are looked at."""
-
-STEPS, PORTIONS = 10, 4
-"""Steps between two pauses, and how many of these portions are a round."""
 
 LEAST_ROUNDS, WARM_ROUNDS, MOST_ROUNDS = 8, 3, 40
 """Rounds before anything is concluded: from nothing, and from where the parent ended; and rounds at most."""
@@ -92,12 +89,12 @@ class PairBranchState(State):
         self.bound = node.bound
         self.left: list[PairNode] = []
         self.leaves = self.rounded = np.zeros((0, compiled.n))
-        self.done_work = 0
+        self.done_work, self.news = 0, list[News]()
         self._done = False
         self._run = self._decide()
 
     def advance(self, work: int) -> None:
-        end = self.done_work + work
+        end = self.done_work + min(work, PAUSE)  # annealing before may have taken longer strides
         while not self._done and self.done_work < end:
             try:
                 self.done_work += next(self._run)
@@ -116,8 +113,7 @@ class PairBranchState(State):
             if self.bound >= self.own.cutoff:
                 return
             self._round(relaxation)
-            yield len(M) ** 3
-            pairs = fixed_pairs(proved, cutoff - proved.bound)
+            pairs = yield from fixed_pairs(proved, cutoff - proved.bound)
             if not pairs:
                 self._divide(relaxation)
                 return
@@ -130,13 +126,14 @@ class PairBranchState(State):
         values: list[float] = []
         least = LEAST_ROUNDS if relaxation.warm is None else WARM_ROUNDS
         patience, again = 1, 0
-        p = len(relaxation.M)
+        yield from relaxation.begin()
+        if relaxation.warm is None:  # the root: limits may leave no time for more
+            proved = yield from relaxation.prove()
+            self.news.append(News(self.leaves, self.form.objective(proved.bound)))
+            if proved.bound >= cutoff:
+                return proved
         while len(values) < MOST_ROUNDS:
-            relaxation.separate()
-            yield p**3 // 2
-            for _ in range(PORTIONS):
-                relaxation.step(STEPS)
-                yield STEPS * relaxation.step_work
+            yield from relaxation.round()
             values.append(relaxation.value)
             if len(values) < least:
                 continue
@@ -145,14 +142,13 @@ class PairBranchState(State):
             if values[-1] >= cutoff:
                 if len(values) < again:
                     continue
-                proved = relaxation.proved()
-                yield 40 * relaxation.step_work
+                proved = yield from relaxation.prove()
                 if proved.bound >= cutoff:
                     return proved
                 again, patience = len(values) + patience, 2 * patience
             elif values[-1] + AHEAD * max(0.0, values[-1] - values[-1 - BACK]) < cutoff:
                 break
-        return relaxation.proved()
+        return (yield from relaxation.prove())
 
     def _round(self, relaxation: TriangleRelaxation) -> None:
         """Take note of the point that the relaxation is about."""
@@ -188,6 +184,10 @@ class PairBranchState(State):
     @property
     def taken(self) -> PairTaken:
         return PairTaken(self.own.node.number, self.left, self.leaves, self.merge, self.done_work)
+
+    def take_news(self) -> list[News]:
+        news, self.news = self.news, []
+        return news
 
     @property
     def facts(self) -> dict[str, Any]:

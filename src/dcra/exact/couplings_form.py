@@ -24,7 +24,7 @@ LEAST = 1e-300
 EXACT = 2.0**44
 """Below this, sums of whole numbers are exact, and so are some more bits of them."""
 
-MOST_VARIABLES = 1000
+MOST_VARIABLES = 500
 """The matrix of all couplings is factorised many times."""
 
 

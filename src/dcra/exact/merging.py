@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import NamedTuple
 
 import numpy as np
@@ -91,13 +92,15 @@ def _merged_triangles(merge: Merge, corners: Host, prices: Host) -> tuple[Host, 
     return np.ascontiguousarray(rows), total
 
 
-def fixed_pairs(proved: Proved, gap: float) -> list[tuple[int, int, float]]:
+def fixed_pairs(proved: Proved, gap: float) -> Generator[int, None, list[tuple[int, int, float]]]:
     """Pairs (i, j, sign) with z_i = sign z_j at all points that are less than `gap` above the bound.
 
     With S the matrix that proves the bound, z'Sz is what a point lies above it. Among all real z with
     z_i = 1 and z_j = -sign the least value is that of the inverse of a 2 by 2 part of the inverse of S.
+    Yields its work.
     """
     S, p = proved.S, len(proved.S)
+    yield p**3
     with np.errstate(all="ignore"):
         G = np.linalg.inv(S)
         d = np.diag(G)
@@ -115,6 +118,7 @@ def fixed_pairs(proved: Proved, gap: float) -> list[tuple[int, int, float]]:
         if label[i] == label[j]:
             continue
         sign = 1.0 if side == 0 else -1.0
+        yield p**3 // 4
         if _gains(proved, G, int(i), int(j), -sign) >= gap:
             found.append((int(i), int(j), sign))
             label[label == label[j]] = label[i]

@@ -10,6 +10,7 @@ Cholesky factor proves, with an allowance for rounding.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -33,6 +34,12 @@ VIOLATED = 0.02
 
 MANY, FEW, MANY_ROUNDS = 5, 2, 8
 """Triangles for each spin that a round adds at most: in the first rounds, and later."""
+
+STEPS = 40
+"""Steps of a round."""
+
+PAUSE = 1_000_000
+"""Numbers touched between two pauses, about."""
 
 SETTLING = 40
 """Passes of the factor at fixed prices before a proof."""
@@ -69,14 +76,25 @@ class TriangleRelaxation:
 
     def __post_init__(self) -> None:
         p = len(self.M)
-        self.y, self.X, self.B = np.zeros(p), np.empty((p, p)), self.M.copy()
+        self.y, self.X, self.mean = np.zeros(p), np.empty((p, p)), np.empty((p, p))
         start = self.warm or cold(p)
         self.V, self.corners, self.base = start.V.copy(), start.corners, start.prices.copy()
         self.price, self.usual = self.base.copy(), self.base.copy()
         self.B = priced(self.M, self.corners, self.price)
-        mix(self.B, self.V, self.y, SETTLING if self.warm is None else 1)
+        self.unit = 0.0
+
+    def begin(self) -> Iterator[int]:
+        """Let the factor settle, somewhat; yields its work, as all that follow do."""
+        yield from self._settle(self.B, self.V, self.y, SETTLING if self.warm is None else 1)
         self.mean = self.V @ self.V.T
         self.unit = float(np.exp(np.mean(np.log(self.y + TINY))))
+
+    def _settle(self, B: Host, V: Host, y: Host, passes: int) -> Iterator[int]:
+        at_once = max(1, PAUSE // self.step_work)
+        for done in range(0, passes, at_once):
+            count = min(at_once, passes - done)
+            mix(B, V, y, count)
+            yield count * self.step_work
 
     @property
     def step_work(self) -> int:
@@ -95,24 +113,30 @@ class TriangleRelaxation:
         p = len(self.M)
         return 8 * p * (p + 2) * EPS * (float(np.sum(np.abs(self.y))) + float(np.abs(self.M).sum()) / p)
 
-    def step(self, steps: int) -> None:
-        """Take some steps."""
+    def round(self) -> Iterator[int]:
+        """Take in triangles that are violated, and take STEPS steps."""
+        yield from self._separate()
         rate = max(LAST_RATE, FIRST_RATE * FALL**self.rounds) * self.unit
-        prices = (self.base, self.price, self.usual)
-        push = PUSH * self.unit
-        press(
-            self.M, self.V, self.y, self.X, self.B, self.mean, self.corners, *prices, rate, push, SHARE, steps
-        )
+        prices, push = (self.base, self.price, self.usual), PUSH * self.unit
+        at_once = max(1, PAUSE // self.step_work)
+        for done in range(0, STEPS, at_once):
+            count = min(at_once, STEPS - done)
+            held = (self.M, self.V, self.y, self.X, self.B, self.mean, self.corners)
+            press(*held, *prices, rate, push, SHARE, count)
+            yield count * self.step_work
 
-    def separate(self) -> None:
-        """Begin a round: leave out triangles without a price, and take in those that are violated."""
+    def _separate(self) -> Iterator[int]:
+        """Leave out triangles without a price, and take in those that are violated most."""
         p = len(self.M)
         room = p * (MANY if self.rounds < MANY_ROUNDS else FEW)
-        rows, by = np.empty((room, 4), np.int32), np.empty(room)
-        rows = rows[: separate(self.mean, 0, p, VIOLATED, rows, by, 0)]
+        rows, by, count = np.empty((room, 4), np.int32), np.empty(room), 0
+        at_once = max(1, PAUSE // (p * p))
+        for first in range(0, p, at_once):
+            count = separate(self.mean, first, min(p, first + at_once), VIOLATED, rows, by, count)
+            yield at_once * p * p
         least = NEGLIGIBLE * self.unit
         kept = (self.price > least) | (self.usual > least)
-        new = rows[~np.isin(_keys(rows, p), _keys(self.corners[kept], p))]
+        new = rows[:count][~np.isin(_keys(rows[:count], p), _keys(self.corners[kept], p))]
         self.corners = np.ascontiguousarray(np.concatenate([self.corners[kept], new]))
         none = np.zeros(len(new))
         self.base, self.price, self.usual = (
@@ -120,11 +144,11 @@ class TriangleRelaxation:
         )
         self.rounds += 1
 
-    def proved(self) -> Proved:
+    def prove(self) -> Generator[int, None, Proved]:
         """The bound that the present prices give, after the factor has settled at them."""
         V, y = self.V.copy(), self.y.copy()
         B = priced(self.M, self.corners, self.usual)
-        mix(B, V, y, SETTLING)
+        yield from self._settle(B, V, y, SETTLING)
         return certified(B, y, float(np.sum(self.usual)), float(np.abs(self.M).sum()))
 
     @property
