@@ -211,3 +211,26 @@ def test_points_in_doubt_lower_what_a_proof_shows(tmp_path):
     assert result.status == "optimal"
     result.proof(tmp_path / "proof.npz")
     assert verify(read_proof(tmp_path / "proof.npz"), problem, True).bound <= result.fun
+
+
+def test_sums_of_float64_may_err_either_way(tmp_path):
+    """Leaves with logistic losses have no value without rounding: sums in another order are others."""
+    A = [[2, 3, -1, -2, -1, -3, -1], [-3, 0, -3, -2, -2, 1, 1], [3, 2, -1, 2, 3, 0, 3]]
+    A += [[-3, -3, -2, -1, -1, 2, -3], [-3, 2, -1, 1, 3, -2, 1], [-3, -3, 3, -3, 2, 2, 2]]
+    A += [[-3, 3, -2, -1, -1, 1, -1], [-3, -3, 1e15, -3, 0, 1, -1]]
+    b = [-9.29690758e8, 4.18072386e8, 9.38118352e8, 7.06939812e8, 5.61965664e8, -9.53334930e8, 2.74941282e8]
+    steep = [
+        [3.5497898184862432e28, 4.3013330031357980e29, -1.7121474002891320e30, 9.5180470563865408e28],
+        [-1.3735209420931756e28, 1.8452751524717454e30, -5.3623402981164140e29, -3.4561391117247128e29],
+    ]
+    steep[0] += [-1.3813117846950228e30, 8.9816796316259973e29, -5.6394507720293965e29]
+    steep[1] += [-6.0380191090591864e29, -1.3607761440909271e30, 5.3024596023674529e29]
+    weights = np.array([0.1, 0.1, 0.2, 0.1, 0.1, 0.2, 0.1, 0.1])
+    terms = [
+        dcra.Term("squared_hinge", np.array(A, float), np.array([*b, 3.91253626e8]), weights),
+        dcra.Term("logistic", np.array(steep), np.array([4.8550271569145461e30, 1.4536381094550362e30])),
+    ]
+    problem = dcra.Problem(terms)
+    result = dcra.solve(problem, method="exact", seed=29)
+    result.proof(tmp_path / "proof.npz")
+    assert verify(read_proof(tmp_path / "proof.npz"), problem, True).bound <= result.fun

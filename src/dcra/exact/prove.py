@@ -172,6 +172,17 @@ class ProofState(TreeProof):
         events, ends, values = self.log.arrays()
         point = np.where(self.spins > 0, 1, -1)
         assert self.form is not None
-        mesh = np.array(self.form.mesh)
-        cutoff = min(self.incumbent.cutoff, self.form.in_units(self.judge.least))
-        return Certificate(events, ends, values, cutoff, point, mesh, self.form)
+        return Certificate(
+            events, ends, values, self._shown(self.form), point, np.array(self.form.mesh), self.form
+        )
+
+    def _shown(self, form: KinkForm) -> float:
+        """What the proof says that no point falls below, as far as whoever judges its leaves again sees."""
+        from dcra.model.exact_value import is_rational  # slow to load
+
+        least = self.judge.least
+        if least == inf:
+            return self.incumbent.cutoff
+        if not all(map(is_rational, self.compiled.problem.terms)):
+            least -= 2 * self.judge.largest_error  # another order of float64's sums may err the other way
+        return min(self.incumbent.cutoff, form.in_units(least))

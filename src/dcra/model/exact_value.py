@@ -33,9 +33,13 @@ def exact_value(problem: Problem, x: Host) -> Fraction | None:
     return total
 
 
+def is_rational(term: Term) -> bool:
+    """Whether there is a value without rounding."""
+    return isinstance(term.loss, TableLoss | CappedL1 | LInf) and not isinstance(term.operator, MatrixFree)
+
+
 def _term_value(term: Term, x: Host) -> Fraction | None:
-    rational = isinstance(term.loss, TableLoss | CappedL1 | LInf)
-    if not rational or isinstance(term.operator, MatrixFree):
+    if not is_rational(term):
         return None
     rows, b = _dense(term.operator), to_numpy(term.b)
     z = [_product(row, x) - Fraction(float(end)) for row, end in zip(rows, b, strict=True)]
