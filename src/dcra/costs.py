@@ -17,7 +17,7 @@ PASS_RATE = 1e9
 LAYOUT_SECONDS = 3e-9
 """To lay out an entry of A for the loops."""
 
-COUPLING_SECONDS = 2.5e-8
+COUPLING_SECONDS = 1e-7
 """To write out an entry of a dense Q, and to lay it out."""
 
 GRAY_RATE, ARRAY_POINTS_RATE, FEASIBLE_RATE = 5e8, 3e8, 2e8

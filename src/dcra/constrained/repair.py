@@ -112,9 +112,10 @@ class Violation:
         excess = self.constraints.excess_of_rows(self.activity[rows], rows)
         after = self.constraints.excess_of_rows(self.activity[row] + step * G.data[entry], row)
         part = (after - np.repeat(excess, count)) * self.scale[row]
-        np.add.at(self.change, column, part - self.part[entry])
+        self.change += np.bincount(column, part - self.part[entry], self.x.size)
         worse = (excess > 0).astype(np.int64) - (self.excess[rows] > 0)
-        np.add.at(self.touching, column, np.repeat(worse, count))
+        if worse.any():
+            self.touching += np.bincount(column, np.repeat(worse, count), self.x.size).astype(np.int64)
         self.part[entry] = part
         self.excess[rows] = excess
 

@@ -132,6 +132,12 @@ class QuadraticFlipState(QuadraticState):
         self.order = np.random.default_rng((self.starts.seed, index, 2)).permutation(self.compiled.n)
         self.restart()
 
+    @property
+    def partners_work(self) -> int:
+        """Entries touched by looking at all partners of a spin: fields alone, or columns of A, too."""
+        whole = self.compiled.work_per_pass
+        return max(1, whole if self.compiled.pieces else whole // self.compiled.n)
+
     def restart(self) -> None:
         self.single, self.pair = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
@@ -141,8 +147,7 @@ class QuadraticFlipState(QuadraticState):
             trials = self.trials_until_look(work)
             self._work += self.kernels.descend(*self.arrays, self.order, self.single, self.tiny, trials)
         else:
-            row = max(1, self.compiled.work_per_pass // self.compiled.n)
-            before, trials = self.score[0], self.trials_until_look(1 + work // row)
+            before, trials = self.score[0], self.trials_until_look(1 + work // self.partners_work)
             self._work += self.kernels.descend_pairs(*self.arrays, self.pair, self.tiny, trials)
             if self.score[0] < before:
                 self.single[:] = 0
