@@ -209,7 +209,7 @@ def _symmetric(operator: Operator) -> Quadratic:
         xp = namespace(A)
         if all(bool(xp.all(here == mirrored.T)) for here, mirrored in _mirrored(A)):
             return Quadratic(operator)
-        wide = _halved(xp.astype(A, xp.float64))
+        wide = _halved(xp.astype(A, xp.float64, copy=False))
         if A.dtype == xp.float64:
             return Quadratic(as_operator(wide))
         short = xp.astype(wide, A.dtype)
