@@ -11,9 +11,9 @@ import argparse
 import time
 
 import numpy as np
-from dask.distributed import Client, LocalCluster
 
 import dcra
+from dcra.machines.clusters import cluster
 
 
 def problem(rows: int, columns: int, seed: int = 0) -> dcra.Problem:
@@ -42,10 +42,7 @@ def main() -> None:
     one = problem(*asked.size)
     rows = [(f"{n} threads", *timed(one, asked.starts, n_jobs=n)) for n in asked.workers]
     for n in asked.workers:
-        with (
-            LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0") as cluster,
-            Client(cluster) as client,
-        ):
+        with cluster(workers=n) as client:
             rows.append((f"{n} workers", *timed(one, asked.starts, executor=client)))
     known = rows[0][1]
     print(f"{asked.size[0]} x {asked.size[1]}, {asked.starts} starts")

@@ -11,6 +11,14 @@ from dcra.messages import missing
 SECONDS = 10.0
 """How long a scheduler may take to answer."""
 
+QUIET = {
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.profile.enabled": False,
+}
+"""Workers of our own share their cores with what Dask does beside: it looks around less often."""
+
 
 @contextmanager
 def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
@@ -23,11 +31,13 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
     if workers is not None and workers < 1:
         raise ValueError(f"--workers must be at least 1; got {workers}")
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise ValueError(missing("a cluster", "dask.distributed", "dask", error)) from error
     if scheduler is None:
         with (
+            dask.config.set(QUIET),
             LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
