@@ -108,32 +108,53 @@ def columns(count: int, chunk: int) -> None:
     print(f"mean objective {sink.total / sink.count:.4f}; memory {before} MB before, {peak()} MB at most")
 
 
+SOME_ROWS = 2000
+"""Rows of A that are made at a time."""
+
+
+def some_rows(chunk: int, rows: int, n: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """The rows of a chunk of A, piece by piece."""
+    for lo in range(0, rows, SOME_ROWS):
+        place = slice(lo, min(lo + SOME_ROWS, rows))
+        rng = np.random.default_rng((chunk, lo))
+        yield place, rng.standard_normal((place.stop - lo, n), np.float32)
+
+
+def made_rows(block_info: Any = None) -> np.ndarray:
+    rows, n = block_info[None]["chunk-shape"]
+    A = np.empty((rows, n), np.float32)
+    for place, part in some_rows(block_info[None]["chunk-location"][0], rows, n):
+        A[place] = part
+    return A
+
+
+def made_targets(truth: np.ndarray, block_info: Any = None) -> np.ndarray:
+    """A x + noise of three times the size, without the chunk of A as a whole."""
+    (rows,), chunk = block_info[None]["chunk-shape"], block_info[None]["chunk-location"][0]
+    b = 3 * truth.size**0.5 * np.random.default_rng(chunk).standard_normal(rows)
+    for place, part in some_rows(chunk, rows, truth.size):
+        b[place] += part @ truth
+    return b.astype(np.float32)
+
+
 def tall(gigabytes: float, n: int, chunks: int, memory: str, seconds: float) -> None:
     rows = int(gigabytes * 1e9 / (4 * n * chunks))
-
-    def made(block_info: Any = None) -> np.ndarray:
-        shape = block_info[None]["chunk-shape"]
-        return np.random.default_rng(block_info[None]["chunk-location"][0]).standard_normal(shape, np.float32)
-
-    def with_noise(A: np.ndarray) -> np.ndarray:
-        rng = np.random.default_rng(len(A))
-        return (A @ truth + np.float32(3 * n**0.5) * rng.standard_normal(len(A), np.float32)).astype(
-            np.float32
-        )
-
     truth = np.random.default_rng(1).choice([-1.0, 1.0], n).astype(np.float32)
-    A = da.map_blocks(
-        made, chunks=((rows,) * chunks, (n,)), dtype=np.float32, meta=np.zeros((0, 0), np.float32)
+    sizes = (rows,) * chunks
+    A = da.map_blocks(made_rows, chunks=(sizes, (n,)), dtype=np.float32, meta=np.zeros((0, 0), np.float32))
+    b = da.map_blocks(
+        made_targets, truth=truth, chunks=(sizes,), dtype=np.float32, meta=np.zeros(0, np.float32)
     )
     with cluster(chunks, memory) as client:
-        b = A.map_blocks(with_noise, drop_axis=1, dtype=np.float32).compute()
         seen: list[str] = []
 
         def told(progress: Any) -> None:
             seen.append(f"{progress.seconds:.0f} s {progress.fun:.6g}")
 
-        begun = time.perf_counter()
-        result = dcra.minimize(A, b, starts=1, seed=0, time_limit=seconds, executor=client, callback=told)
+        targets, begun = b.compute(), time.perf_counter()
+        result = dcra.minimize(
+            A, targets, starts=1, seed=0, time_limit=seconds, executor=client, callback=told
+        )
         taken = time.perf_counter() - begun
         held = max(client.run(peak).values())
     print(
