@@ -72,7 +72,9 @@ class PlainSubtree:
             self._note(Event.LEAF, node.number, 0, self._keep(y))
             return Answer.TIRED
         self._fix(node, y, cutoff)
-        self._divide(node._replace(bound=max(node.bound, bound), y=y), x)
+        if bound > node.bound:  # else a bound that rests on the slopes above is kept with them
+            node = node._replace(bound=bound, y=y)
+        self._divide(node, x)
         return self._round(x, best)
 
     def _note(self, kind: int, node: int, what: int, slopes: int) -> None:

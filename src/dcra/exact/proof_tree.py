@@ -76,7 +76,7 @@ class ProofTree:
             return None
         node = heapq.heappop(self.open)[2]
         none = np.zeros((0, self.form.n))
-        if node.bound >= self.incumbent.cutoff:
+        if node.bound >= self.incumbent.cutoff and (not record or self._own_slopes_reach(node)):
             return Closed(_record(Event.LEAF, node), none)
         if np.all(node.box):
             point = np.where(node.box > 0, self.form.high, self.form.low)
@@ -89,6 +89,10 @@ class ProofTree:
         self.away[node.number] = node
         gains = Gains(self.form.n, self.gains)
         return Branch(self.form.mesh, node, gains, first, budget, best.cutoff, best.best, best.fun, record)
+
+    def _own_slopes_reach(self, node: OpenNode) -> bool:
+        """Whether what would be written down closes a node: its bound may be that of a node above."""
+        return bool(self.form.bounds(node.y[None], node.box[None])[0] >= self.incumbent.cutoff)
 
     def take_back(self, taken: Taken) -> None:
         """Take note of what became of a node that was handed out."""
