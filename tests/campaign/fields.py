@@ -19,6 +19,7 @@ import numpy as np
 import dcra
 from dcra.apps import maxsat, mimo
 from dcra.apps.compressed_sensing import recover
+from dcra.apps.hashing import SupervisedHashing
 from dcra.apps.mimo.constellations import constellation_of
 from dcra.apps.qap import qap
 from dcra.apps.quadratic import maxcut
@@ -193,7 +194,22 @@ def regression(rng: Rng) -> Words:
     return claims(at, at, found.lower_bound_, values.min(), optimal, room)
 
 
-KINDS = (batch, detection, recovery, clauses, cut, assignment, regression)
+def hashing(rng: Rng) -> Words:
+    """Codes are signs, and no step of the alternation raises the objective."""
+    n, bits = int(rng.integers(2, 30)), int(rng.integers(1, 9))
+    features, y = numbers(rng, n, int(rng.integers(1, 6))), rng.integers(0, int(rng.integers(2, 4)), n)
+    model = SupervisedHashing(bits, random_state=int(rng.integers(100))).fit(features, y)
+    path, wrong = np.asarray(model.objective_path_), []
+    if not np.all(np.isfinite(path)):
+        wrong.append(f"fun: an objective that is no number: {path}")
+    if np.any(np.diff(path) > 1e-9 * np.abs(path[:-1]) + 1e-12):
+        wrong.append(f"fun: an objective that rises: {path}")
+    found = (model.codes_, model.transform(features))
+    signs = [codes.shape == (n, bits) and bool(np.all(np.abs(codes) == 1)) for codes in found]
+    return wrong if all(signs) else [*wrong, f"codes: no {n} x {bits} signs: {found}"]
+
+
+KINDS = (batch, detection, recovery, clauses, cut, assignment, regression, hashing)
 
 
 def run(seconds: float, seed: int, most: float = inf, show: bool = True) -> tuple[Counter[str], Words]:
