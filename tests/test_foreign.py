@@ -157,3 +157,26 @@ def test_arrays_that_must_be_asked_for_their_copy(monkeypatch):
     assert _array.on_accelerator(Far(x))
     with pytest.raises(TypeError, match="Implicit conversion"):
         np.asarray(Far(x))
+
+
+def test_what_others_load_during_a_solve_is_looked_for_and_what_we_load_is_not(monkeypatch):
+    blas, looks = BlasThreads(), []
+
+    class Controller:
+        lib_controllers = ()
+
+        def __init__(self):
+            looks.append(len(sys.modules))
+
+        def select(self, user_api):
+            return self
+
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", Controller)
+    blas.enter()
+    monkeypatch.setitem(sys.modules, "dcra.of_our_own", object())
+    blas.look_again()
+    assert len(looks) == 1
+    monkeypatch.setitem(sys.modules, "a_module_with_blas", object())
+    blas.look_again()
+    assert len(looks) == 2
+    blas.leave()

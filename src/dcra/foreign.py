@@ -65,8 +65,10 @@ class BlasThreads:
         """Whether modules were loaded since; ours, which come as they are needed, bring no BLAS."""
         if self.seen == len(sys.modules):
             return False
-        self.seen = len(sys.modules)
-        return self.seen_of_others != _modules_of_others()
+        if self.seen_of_others == _modules_of_others():
+            self.seen = len(sys.modules)
+            return False
+        return True
 
 
 def _modules_of_others() -> int:
