@@ -12,32 +12,19 @@ from dcra.exact.couplings_branch import PairBranch, PairBranchState, PairNode, P
 from dcra.exact.couplings_form import CouplingsForm
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.merging import unmerged
+from dcra.exact.open_nodes import OpenNodes
 from dcra.exact.tree_proof import TreeProof
 
 
-class PairTree:
+class PairTree(OpenNodes[PairNode]):
     """Nodes that are open, least bound first, and those that somebody has taken on."""
 
     def __init__(self, form: CouplingsForm, incumbent: Incumbent) -> None:
-        self.form, self.incumbent = form, incumbent
+        self.form = form
         self.numbers, self.nodes = 1, 0
         root = PairNode(-form.highest(), 0, unmerged(form.p))
-        self.open: list[tuple[float, int, PairNode]] = [(root.bound, 0, root)]
-        self.away: dict[int, PairNode] = {}
+        super().__init__(root, incumbent)
         self.at_root = root.merge
-
-    @property
-    def done(self) -> bool:
-        return not self.away and not self.open
-
-    @property
-    def n_open(self) -> int:
-        return len(self.open) + len(self.away)
-
-    @property
-    def bound(self) -> float:
-        waiting = [self.open[0][0]] if self.open else []
-        return min([self.incumbent.cutoff, *waiting, *(node.bound for node in self.away.values())])
 
     def hand_out(self) -> PairBranch | None:
         """The open node of the least bound; None where there is none that could have a better point."""

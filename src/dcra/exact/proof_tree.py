@@ -12,6 +12,7 @@ from dcra._kernels.branching import Event
 from dcra.exact.branch import Branch, Taken
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import KinkForm
+from dcra.exact.open_nodes import OpenNodes
 from dcra.exact.subtree import Gains, OpenNode, Records
 
 FIRST, SECOND, LATER = 0, 50, 2000
@@ -28,15 +29,11 @@ class Closed(NamedTuple):
     leaves: Host
 
 
-class ProofTree:
-    """Nodes that are open, and those that somebody has taken on.
-
-    A node is closed once no point in it falls below the cutoff of the `incumbent`. `bound` is what no point
-    at all falls below.
-    """
+class ProofTree(OpenNodes[OpenNode]):
+    """The open nodes of a sum of kinks, and what was learned at those that are closed."""
 
     def __init__(self, form: KinkForm, y: Host, incumbent: Incumbent) -> None:
-        self.form, self.incumbent = form, incumbent
+        self.form = form
         self.gains = Gains(form.n)
         self.numbers, self.nodes, self.count, self.work = 1, 1, 0, 0
         self.fixed = np.zeros(form.n, np.int8)  # at the root: -1 low, 1 high
@@ -44,22 +41,7 @@ class ProofTree:
         y = np.clip(y, form.lo, form.hi)
         box = np.zeros(form.n, np.int8)
         root = OpenNode(float(form.bounds(y[None], box[None])[0]), 0, box, y, none, none)
-        self.open: list[tuple[float, int, OpenNode]] = [(root.bound, 0, root)]
-        self.away: dict[int, OpenNode] = {}
-
-    @property
-    def done(self) -> bool:
-        return not self.away and not self.open
-
-    @property
-    def n_open(self) -> int:
-        return len(self.open) + len(self.away)
-
-    @property
-    def bound(self) -> float:
-        """What no point falls below, unless it is one of the leaves that were handed out."""
-        waiting = [self.open[0][0]] if self.open else []
-        return min([self.incumbent.cutoff, *waiting, *(node.bound for node in self.away.values())])
+        super().__init__(root, incumbent)
 
     @property
     def closed(self) -> float:
