@@ -1,7 +1,8 @@
 // Metropolis annealing by single flips that remembers what flips would cost.
 
-#include <cmath>
+#include <bit>
 
+#include "decay.hpp"
 #include "export.hpp"
 #include "rng.hpp"
 #include "state.hpp"
@@ -39,7 +40,7 @@ DCRA_INLINE int64_t propose(const Model<S>& model, T* x, T* z, double* score, T*
     }
     const double rise = memory.rise[j];
     if (rise > 0) {
-        if (rise > 40.0 * temperature || uniform(rng) >= std::exp(-rise / temperature)) return work;
+        if (rise > 40.0 * temperature || uniform(rng) >= decay(rise / temperature)) return work;
         // Only on the way up: a descent would copy x at every flip.
         if (score[0] + score[1] < score[2]) keep(x, best_x, model.A.n, score);
     }
@@ -50,6 +51,35 @@ DCRA_INLINE int64_t propose(const Model<S>& model, T* x, T* z, double* score, T*
     return work + size;
 }
 
+constexpr int64_t ROW = 64;  // columns whose turns are found at a time
+
+// Bit k is set where column first + k is due.
+DCRA_INLINE uint64_t due_from(const Memory& memory, int64_t first) {
+    constexpr int W = Wide<int64_t>::width;
+    const int64_t left = memory.n - first, size = left < ROW ? left : ROW, now = memory.flips[0];
+    const int64_t* due = memory.due + first;
+    uint64_t bits = 0;
+    int64_t k = 0;
+    for (; k + W <= size; k += W)
+        bits |= uint64_t(marks(Wide<int64_t>::load(due + k) <= splat<Pack<int64_t>>(now))) << k;
+    for (; k < size; ++k) bits |= uint64_t(due[k] <= now) << k;
+    return bits;
+}
+
+// propose(j) for each column that is due when its turn comes: only a flip can make others so.
+template <class F> DCRA_INLINE void each_due(const Memory& memory, const F& propose) {
+    for (int64_t first = 0; first < memory.n; first += ROW) {
+        uint64_t due = due_from(memory, first);
+        while (due != 0) {
+            const int k = std::countr_zero(due);
+            const int64_t flips = memory.flips[0];
+            propose(first + k);
+            if (memory.flips[0] != flips) due = due_from(memory, first);
+            due &= ~uint64_t(1) << k;  // what comes after k
+        }
+    }
+}
+
 // One pass over the columns at each of `temperatures`; best_x keeps the best point, score[2] its value.
 template <class S, class T = typename S::Real>
 int64_t anneal(const Model<S>& given, T* x, T* z, double* score, T* best_x, uint64_t* rng, const double* temperatures,
@@ -58,9 +88,9 @@ int64_t anneal(const Model<S>& given, T* x, T* z, double* score, T* best_x, uint
     const Memory memory = given_memory;
     int64_t work = 0;
     for (int64_t p = 0; p < passes; ++p) {
-        for (int64_t j = 0; j < model.A.n; ++j)
-            if (memory.due[j] <= memory.flips[0])
-                work += propose(model, x, z, score, best_x, rng, memory, j, temperatures[p], caution);
+        each_due(memory, [&](int64_t j) {
+            work += propose(model, x, z, score, best_x, rng, memory, j, temperatures[p], caution);
+        });
         if (score[0] + score[1] < score[2]) keep(x, best_x, model.A.n, score);
     }
     return work;

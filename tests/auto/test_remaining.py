@@ -16,10 +16,10 @@ def halves(seed, n=60):
     """Half of the variables have an answer to find, the others, in rows of their own, have none."""
     rng, m = np.random.default_rng(seed), n // 2
     A = np.zeros((4 * m, n))
-    A[: 2 * m, :m] = 5 * rng.standard_normal((2 * m, m))
+    A[: 2 * m, :m] = 50 * rng.standard_normal((2 * m, m))
     A[2 * m :, m:] = rng.standard_normal((2 * m, m))
     b = A @ rng.choice([-1.0, 1.0], n)
-    b[: 2 * m // 5] = 100 * rng.standard_normal(2 * m // 5)
+    b[: 2 * m // 5] = 1000 * rng.standard_normal(2 * m // 5)
     b[2 * m :] = rng.standard_normal(2 * m)
     return dcra.Problem([dcra.Term("l1", A, b)])
 

@@ -39,6 +39,9 @@ PASSES_PER_START = 400
 SWEEP_SHARE = 0.5
 """Share of a descent's work that goes into sweeps; the rest into annealing."""
 
+SWEEPS_PER_VARIABLE = 3
+"""Sweeps of a descent, at most; what they would not gain any more is left to annealing."""
+
 MIN_SWEEPS, MIN_PASSES, MAX_PASSES = 20, 50, 500_000
 HOT, GENTLE, COLD = 0.55, 0.3, 0.1
 """First temperatures after sweeps and at a point that the user gave, and the last, in units of `Anneal`."""
@@ -68,8 +71,9 @@ class Portfolio(Plan):
         starts = next_starts(search, 1)
         if starts.points is not None:
             return Task(self._annealing(self.units, self._passes(grant), GENTLE), starts)
-        sweeps = int(SWEEP_SHARE * grant / (self.sweep_cost * self.compiled.work_per_pass))
-        passes = self._passes((1 - SWEEP_SHARE) * grant)
+        cost = self.sweep_cost * self.compiled.work_per_pass
+        sweeps = min(int(SWEEP_SHARE * grant / cost), SWEEPS_PER_VARIABLE * self.compiled.n)
+        passes = self._passes(grant - sweeps * cost)
         return Task(self._descent(self.units, max(MIN_SWEEPS, sweeps), passes), starts)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
