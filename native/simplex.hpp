@@ -198,6 +198,20 @@ struct Move {
     double sign = 0, slope = 0, step = 0, gain = 0;
 };
 
+// How much a step from each row would gain, in v.part, as off^2 over the length of its edge; the most of it.
+DCRA_INLINE double gauge_rows(const Kinks& A, const Vertex& v, double total, double least) {
+    const double *y = v.y, *z = v.z, *lo = A.lo, *hi = A.hi, *mean = A.mean;
+    double* score = v.part;
+    return most<double>(v.r, least, [=](auto lane, int64_t i) {
+        const auto slope = lane.load(y + i), at = lane.load(z + i), none = at - at;
+        const auto off = greater(slope < lane.load(hi + i) ? at : none, slope > lane.load(lo + i) ? -at : none);
+        const auto gain = off > NEAR ? off * off / (1.0 + total * lane.load(mean + i)) : none;
+        lane.store(score + i, gain);
+        return gain;
+    });
+}
+
+// What leaves; rows of the basis are at z = 0 and do not count.
 inline Move choose(const Kinks& A, const Vertex& v) {
     Move m;
     double best = 0, total = 0;
@@ -207,12 +221,11 @@ inline Move choose(const Kinks& A, const Vertex& v) {
         const double over = v.x[j] - v.u[j], under = v.l[j] - v.x[j], off = over > under ? over : under;
         if (off > NEAR && off * off > best * v.norms[s]) best = off * off / v.norms[s], m.kind = 1, m.who = s;
     }
-    for (int64_t i = 0; i < v.r; ++i) {
-        if (v.in_I[i] >= 0) continue;
-        const double up = v.y[i] < A.hi[i] ? v.z[i] : 0.0, down = v.y[i] > A.lo[i] ? -v.z[i] : 0.0;
-        const double off = up > down ? up : down;
-        if (off > NEAR && off * off > best * (1.0 + total * A.mean[i]))
-            best = off * off / (1.0 + total * A.mean[i]), m.kind = 2, m.who = i;
+    const double* score = v.part;
+    const double largest = gauge_rows(A, v, total, best);
+    if (largest > best) {
+        m.kind = 2;
+        m.who = find<double>(0, v.r, [=](auto lane, int64_t i) { return lane.load(score + i) >= largest; });
     }
     return m;
 }
@@ -237,29 +250,30 @@ inline void aim(const Kinks& A, const Vertex& v, Move& m) {
     if (m.kind == 2) add(v.n, m.sign, A.rows + m.who * v.n, v.dq);
 }
 
-DCRA_INLINE double room_of(const Kinks& A, const Vertex& v, int64_t p, double loose) {
-    const int64_t i = v.I[p];
-    const double d = v.dy[p];
-    if (d > SMALL_PIVOT) return (A.hi[i] - v.y[i] + loose) / d;
-    if (d < -SMALL_PIVOT) return (A.lo[i] - v.y[i] - loose) / d;
-    return FAR;
-}
-
 // How far slopes let the step go: of the rows that end at about the same length, that of the largest pivot.
 inline double slopes_allow(const Kinks& A, const Vertex& v, Move& m) {
     const int64_t k = v.counts[0];
-    double most = FAR;
+    const double* d = v.dy;
+    double *room = v.part, step = FAR;
     for (int64_t p = 0; p < k; ++p) {
-        const double t = room_of(A, v, p, LOOSE);
-        if (t < most) most = t;
+        const int64_t i = v.I[p];
+        room[p] = d[p] > 0 ? A.hi[i] - v.y[i] : v.y[i] - A.lo[i];
     }
-    double step = FAR, largest = 0;
-    if (most < FAR)
-        for (int64_t p = 0; p < k; ++p) {
-            const double t = room_of(A, v, p, 0.0);
-            if (t <= most && std::fabs(v.dy[p]) > largest) largest = std::fabs(v.dy[p]), m.blocking = p, step = t;
-        }
-    if (step < 0) step = 0;
+    const double allowed = -most<double>(k, -FAR, [=](auto lane, int64_t p) {
+        const auto size = magnitude(lane.load(d + p));
+        return size > SMALL_PIVOT ? -(lane.load(room + p) + LOOSE) / size : size - FAR;
+    });
+    if (allowed < FAR) {
+        const double reach = allowed * (1 + 8 * EPS);  // the row that allows least must be among them
+        const auto pivot = [=](auto lane, int64_t p) {
+            const auto size = magnitude(lane.load(d + p)), none = size - size;
+            const auto sound = size > SMALL_PIVOT ? size : none;
+            return lane.load(room + p) <= reach * size ? sound : none;
+        };
+        const double largest = most<double>(k, 0.0, pivot);
+        m.blocking = find<double>(0, k, [=](auto lane, int64_t p) { return pivot(lane, p) >= largest; });
+        step = room[m.blocking] > 0 ? room[m.blocking] / largest : 0.0;
+    }
     if (m.kind == 2) {
         const double t = m.sign > 0 ? A.hi[m.who] - v.y[m.who] : v.y[m.who] - A.lo[m.who];
         if (t <= step && t < FAR) step = t, m.blocking = -2;

@@ -372,3 +372,13 @@ def test_a_tree_begins_with_any_slopes():
     while not state.done:
         state.advance(1000)
     assert tree.bound <= tree.incumbent.cutoff
+
+
+def test_a_pool_whose_next_trees_have_no_room_is_not_called_proven(monkeypatch):
+    """Their rows are one more each: a refusal is not the news that no point is left."""
+    rng = np.random.default_rng(0)
+    problem = dcra.Problem([dcra.Term("l1", rng.standard_normal((6, 6)), rng.standard_normal(6))])
+    monkeypatch.setattr(kinks, "MOST_ENTRIES", 6 * 13)
+    result = dcra.solve(problem, method="exact", starts=1, seed=0, pool=3)
+    assert result.status is dcra.Status.OPTIMAL
+    assert not result.pool.proven
