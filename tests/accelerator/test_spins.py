@@ -130,7 +130,7 @@ def torus(side, seed):
 
 @pytest.mark.usefixtures("compiled_loops")
 def test_children_are_no_worse_than_their_parents(emulated):
-    compiled = compile_problem(torus(30, 0))
+    compiled = compile_problem(torus(20, 0))
     r = Spins(compiled, 0, 16)
     assert r.crossing.able
     r.begin(Starts(1, 0, 16))
@@ -160,9 +160,9 @@ def test_crossing_follows_rounds_of_sparse_couplings(emulated, linear, monkeypat
 
     monkeypatch.setattr(spins, "PASSES_PER_START", 12)
     monkeypatch.setattr(spins, "LEAST_PASSES", 1)
-    problem = torus(30, 1)
+    problem = torus(20, 1)
     if linear:
-        problem = problem.replace(linear=np.random.default_rng(0).standard_normal(900))
+        problem = problem.replace(linear=np.random.default_rng(0).standard_normal(400))
     crossed = dcra.solve(problem, starts=16, seed=0, device="cuda")
     assert emulated.state.launches > 0
     assert crossed.fun == pytest.approx(float(problem.objective(crossed.x)), rel=1e-12)

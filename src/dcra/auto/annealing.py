@@ -7,8 +7,8 @@ point at a gentler temperature.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +53,10 @@ AGAIN = 3
 
 
 def anneal(traits: Traits) -> Plan:
-    return Annealing(traits.compiled)
+    from dcra.auto.basins import Basins
+
+    plan = Annealing(traits.compiled)
+    return Basins(traits.compiled) if plan.crossing else plan
 
 
 class Annealing(Plan):
@@ -89,7 +92,7 @@ class Annealing(Plan):
         self._time(task, outcome)
         spins = outcome.spins[0]
         if self.crossing and self.elite:
-            child, value = self._crossed(spins)
+            child, value = self._crossed(spins, self._partners())
             if value < self.best[0]:
                 search.offer(child)
                 self.best = value, child
@@ -120,12 +123,19 @@ class Annealing(Plan):
             return PASSES_PER_START
         passes = self.passes
         self.passes *= GROWTH
+        return int(min(passes, self._most_passes(search, gentle)))
+
+    def _most_passes(self, search: Search, gentle: bool) -> int:
+        """Of the next run: what its share of the time, the time left, and reason allow."""
+        limit = search.limits.time_limit
+        if limit is None:
+            return PASSES_PER_START
         fitting = FITTING * max(search.seconds_left, 0.0)
         pace = self.pace.get(gentle) or self.pace.get(not gentle)
         if pace is None:  # nothing has run yet: what fits, however short, so that it comes to its end
             guess = PASS_WORK * self.compiled.work_per_pass / search.rate
-            return int(np.clip(fitting / guess, 1, passes))
-        passes = min(passes, min(SHARE * limit * search.limits.n_jobs, fitting) / pace)
+            return max(1, int(fitting / guess))
+        passes = min(SHARE * limit * search.limits.n_jobs, fitting) / pace
         most = max(ENOUGH, SQUARE_SHARE * self.compiled.n**2)
         return int(np.clip(passes, LEAST_PASSES, most))
 
@@ -137,27 +147,27 @@ class Annealing(Plan):
         self.elite.sort(key=lambda pair: pair[0])
         del self.elite[ELITE:]
 
-    def _crossed(self, spins: Host) -> tuple[Host, float]:
-        """The child of a point and all of the elite, and its value."""
+    def _crossed(self, spins: Host, partners: Iterable[tuple[Host, float]]) -> tuple[Host, float]:
+        """The child of a point and others, each with its sign, and its value."""
         compiled = self.compiled
         quadratic = compiled.quadratic_tables
         s = spins.astype(quadratic.dtype)
         g = quadratic.fields(s)
         score = np.full(2, quadratic.value(s, g))
-        self._cross(s, g, score)
+        self._cross(s, g, score, ((other.astype(s.dtype), sign) for other, sign in partners))
         return s.astype(np.float64), compiled.value_scale * float(score[0]) + compiled.offset
 
-    def _cross(self, s: Host, g: Host, score: Host) -> None:
+    def _cross(self, s: Host, g: Host, score: Host, partners: Iterable[tuple[Host, float]]) -> None:
         """Let s take what is better in others."""
         from dcra._kernels.crossover import cross
 
         scratch = np.empty(s.size, np.int64), np.empty(s.size, np.int64)
-        for other, sign in self._partners(s.dtype):
+        for other, sign in partners:
             cross(self.compiled.quadratic_tables.C, s, g, score, other, sign, *scratch)
 
-    def _partners(self, dtype: Any) -> Iterator[tuple[Host, float]]:
+    def _partners(self) -> Iterator[tuple[Host, float]]:
         """The elite; where nothing tells up from down, also upside down."""
         signs = (1.0, -1.0) if not self.compiled.quadratic_tables.field.any() else (1.0,)
         for _, other in self.elite:
             for sign in signs:
-                yield other.astype(dtype), sign
+                yield other, sign

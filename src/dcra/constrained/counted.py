@@ -7,6 +7,7 @@ penalties are needed, and no repair.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
 
 from dcra._array import Host
@@ -60,12 +61,12 @@ class CountedAnnealing(Annealing):
             return HOTS[self.fresh // 2 % len(HOTS)]
         return min(self.found, key=self.found.__getitem__)
 
-    def _cross(self, s: Host, g: Host, score: Host) -> None:
+    def _cross(self, s: Host, g: Host, score: Host, partners: Iterable[tuple[Host, float]]) -> None:
         from dcra._kernels.crossover import cross_within
 
         quadratic, scratch = self.compiled.quadratic_tables, crossing(s.size)
         at = counts(s, groups_of(self.compiled))
-        for other, sign in self._partners(s.dtype):
+        for other, sign in partners:
             cross_within(quadratic.C, s, g, score, other, sign, at, scratch)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:

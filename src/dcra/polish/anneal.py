@@ -32,12 +32,15 @@ class Anneal(Engine):
         First and last temperature, in units of what slopes of typical size change when one variable flips.
     unit : float, optional
         That unit; measured at the start by default.
+    leaving : bool
+        Among couplings, whether the point it starts from is no answer: the best that comes after it is.
     """
 
     passes: int = 1000
     hot: float = 0.6
     cold: float = 0.1
     unit: float | None = None
+    leaving: bool = False
 
     name: ClassVar[str] = "anneal"
     needs: ClassVar[frozenset[str]] = frozenset({"table"})
@@ -54,7 +57,7 @@ class Anneal(Engine):
         if compiled.quadratic is not None:
             from dcra.polish.quadratic import QuadraticAnnealState
 
-            return QuadraticAnnealState(self, compiled, starts)
+            return QuadraticAnnealState(self, compiled, starts, leaving=self.leaving)
         return AnnealState(self, compiled, starts)
 
 

@@ -159,8 +159,8 @@ class QuadraticFlipState(QuadraticState):
 class QuadraticAnnealState(QuadraticFlipState):
     """Passes at falling temperatures, then flips from the best point met."""
 
-    def __init__(self, engine: Anneal, compiled: Compiled, starts: Starts) -> None:
-        self.engine = engine
+    def __init__(self, engine: Anneal, compiled: Compiled, starts: Starts, *, leaving: bool = False) -> None:
+        self.engine, self.leaving = engine, leaving
         self.unit = engine.unit or temperature_unit(compiled)
         self.pass_work = 2.0 * compiled.work_per_pass  # entries touched by a pass
         self.passed = 0
@@ -169,6 +169,8 @@ class QuadraticAnnealState(QuadraticFlipState):
     def prepare(self) -> None:
         super().prepare()
         self.passed = 0
+        if self.leaving:
+            self.score[1] = inf
         ladder = np.linspace(self.engine.hot, self.engine.cold, self.engine.passes)
         self.temperatures = (self.unit * ladder).astype(self.dtype)
         self.thresholds = thresholds(self.dtype)
