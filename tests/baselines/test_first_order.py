@@ -21,6 +21,7 @@ from dcra.baselines.mpec_adm import MpecAdm
 from dcra.baselines.mpec_epm import MpecEpm, lipschitz_on_box
 from dcra.baselines.mpec_epm_table import MpecEpmTable
 from dcra.baselines.random import RandomSigns
+from dcra.baselines.shapeak import ShaPeak
 from dcra.baselines.splitting import Splitting, factorised, onto_box, onto_sphere, proximal_slopes
 from dcra.baselines.subgradient import Subgradient
 from dcra.bench.floor import l1_random
@@ -38,6 +39,7 @@ ENGINES = {
     "mpec-epm-table": MpecEpmTable(),
     "mpec-adm": MpecAdm(max_outer=12, max_inner=20),
     "l2box-admm": L2BoxAdmm(max_iterations=60),
+    "shapeak": ShaPeak(penalty_growth=1.5),
 }
 every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
 CONVEX = [name for name, kind in NAMES.items() if kind.convex]
@@ -320,7 +322,7 @@ def test_steps_have_an_end_where_nothing_settles(method):
 
 
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
-@pytest.mark.parametrize("method", ["l2box-admm", "mpec-epm", "mpec-adm"])
+@pytest.mark.parametrize("method", ["l2box-admm", "mpec-epm", "mpec-adm", "shapeak"])
 @pytest.mark.parametrize(
     ("A", "b", "loss"),
     [

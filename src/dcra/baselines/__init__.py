@@ -18,6 +18,7 @@ _LAZY = {
     "RandomSigns": "dcra.baselines.random",
     "Scip": "dcra.baselines.scip",
     "SdpRounding": "dcra.baselines.sdp_rounding",
+    "ShaPeak": "dcra.baselines.shapeak",
     "Subgradient": "dcra.baselines.subgradient",
 }
 

@@ -8,18 +8,19 @@ from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
 from dcra.losses import L2Norm, LInf, Logistic, Loss, TableLoss
+from dcra.polish.flip import value_of
 
 NEARLY = 1e-6
 """Smoothing, in units of the residuals, where a loss offers no slope of its own."""
 
 
-def initial_points(compiled: Compiled, starts: Starts) -> Array:
-    """The given points; else 0 for start 0, as the authors have it, and uniform in the box for others."""
+def initial_points(compiled: Compiled, starts: Starts, centre_first: bool = True) -> Array:
+    """The given points; else 0 for start 0, as most authors have it, and uniform in the box for others."""
     if starts.points is not None:
         return from_numpy(starts.points, compiled.like)
     points = [
         np.zeros(compiled.n)
-        if index == 0
+        if index == 0 and centre_first
         else np.random.default_rng((starts.seed, index)).uniform(-1, 1, compiled.n)
         for index in range(starts.first, starts.first + starts.count)
     ]
@@ -50,7 +51,7 @@ class Roundings:
         xp = namespace(X)
         one = xp.ones_like(X)
         S = xp.where(X >= 0, one, -one)
-        values = to_numpy(compiled.smoothed(compiled.residual(S), 0.0) + compiled.linear(S))
+        values = to_numpy(value_of(compiled, S, compiled.residual(S)))
         better = values < self.values
         self.spins[better] = to_numpy(S)[better]
         self.values = np.where(better, values, self.values)

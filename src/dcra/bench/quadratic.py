@@ -18,7 +18,7 @@ from dcra.bench.sections import Section
 from dcra.engines.dcra import DCRA
 from dcra.model.problem import Problem
 
-OURS = ("auto", "anneal", "tabu", "sweep", "dcra", "sdp-rounding", "flip", "random")
+OURS = ("auto", "anneal", "tabu", "sweep", "dcra", "sdp-rounding", "shapeak", "flip", "random")
 
 RIVALS: dict[str, Rival] = {
     **{name: ours(name) for name in OURS},

@@ -20,6 +20,7 @@ RIVALS = (
     "mpec-epm-table",
     "mpec-adm",
     "l2box-admm",
+    "shapeak",
     "subgradient",
     "lp-rounding",
     "milp",
