@@ -41,6 +41,7 @@ METHODS: dict[str, str] = {
     "mpec-epm-table": "dcra.baselines.mpec_epm_table:MpecEpmTable",
     "mpec-adm": "dcra.baselines.mpec_adm:MpecAdm",
     "l2box-admm": "dcra.baselines.l2box_admm:L2BoxAdmm",
+    "shapeak": "dcra.baselines.shapeak:ShaPeak",
     "lp-rounding": "dcra.baselines.lp_rounding:LpRounding",
     "milp": "dcra.baselines.milp:Milp",
     "gurobi": "dcra.baselines.gurobi:Gurobi",
@@ -182,6 +183,10 @@ def _losses(compiled: Compiled, kind: str, fits: Callable[[Loss], bool]) -> str:
 
 
 def _schedule(engine: Engine, compiled: Compiled) -> Plan:
+    prover = compiled.problem.prover if engine.plan == "prove" else ""
+    own: Plan | None = load(prover)(engine, compiled) if prover else None
+    if own is not None:
+        return own
     lacking = missing(engine, compiled)
     if lacking:
         fitting = [name for name in METHODS if name != "auto" and not missing(engine_of(name), compiled)]

@@ -24,7 +24,7 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, Starts, State
 from dcra.exact.feasibility import is_infeasible
 from dcra.exact.incumbent import feasible
-from dcra.exact.mixed_model import MixedModel, mixed_model
+from dcra.exact.mixed_model import mixed_model
 from dcra.messages import SolverUnavailable, missing
 from dcra.result import Status
 from dcra.search.plans import Outcome, Plan, Task
@@ -41,9 +41,6 @@ PATIENCE = 0.005
 
 AGAIN = 0.05
 """Seconds after which a solver that was to stop, and has not, is told again."""
-
-RELATIVE = 1e-9
-"""Share of the objective that rounding inside a solver may cost a bound, besides its tolerances."""
 
 
 class SolverAnswer(NamedTuple):
@@ -108,6 +105,8 @@ class Exact(Engine):
     package: ClassVar[str] = ""
     tolerance: ClassVar[float] = 1e-6
     """To which the solver meets rows and reduced costs, by default."""
+    relative: ClassVar[float] = 1e-9
+    """Share of the objective that rounding inside the solver may cost a bound, besides its tolerances."""
 
     def load(self) -> Any:
         """The solver's package, or an error that says how to get it."""
@@ -117,13 +116,22 @@ class Exact(Engine):
             name = self.package.partition(".")[0]
             raise SolverUnavailable(missing(f"method {self.name!r}", name, self.name, error)) from error
 
+    def model_of(self, compiled: Compiled) -> Any:
+        """What `solve` is given: rows and columns, or something else with a `unit` and an `offset`."""
+        return mixed_model(compiled.problem)
+
     @abstractmethod
-    def solve(self, model: MixedModel, order: Order) -> SolverAnswer:
+    def solve(self, model: Any, order: Order) -> SolverAnswer:
         """Minimise the model within the limits of the order."""
 
-    def allowance(self, model: MixedModel) -> float:
+    def allowance(self, model: Any) -> float:
         """What is taken off a bound for the solver's tolerances, in units of F."""
-        return model.allowance(self.tolerance)
+        return float(model.allowance(self.tolerance))
+
+    def confirms_infeasible(self, compiled: Compiled, order: Order) -> bool:
+        """Whether it is certain that no point is feasible, where the solver says so."""
+        constraints = compiled.problem.constraints
+        return constraints is not None and is_infeasible(constraints, order.seconds)
 
     def setup_work(self, compiled: Compiled) -> int:
         return BUILD_PASSES * compiled.work_per_pass
@@ -179,8 +187,7 @@ class SolverSession(State):
 
     def __init__(self, solver: Exact, compiled: Compiled, order: Order) -> None:
         self.solver, self.order = solver, order
-        self.compiled, self.model = compiled, mixed_model(compiled.problem)
-        self.constraints = compiled.problem.constraints
+        self.compiled, self.model = compiled, solver.model_of(compiled)
         self.nothing = np.empty((0, compiled.n))
         self.answer = SolverAnswer(self.nothing)
         self.error: Exception | None = None
@@ -201,7 +208,7 @@ class SolverSession(State):
         """The answer, without a bound that is certainly wrong, or an infeasibility that is not certain."""
         if answer.status is not Status.INFEASIBLE:
             return answer._replace(bound=-inf) if self._contradicted(answer) else answer
-        certain = self.constraints is not None and is_infeasible(self.constraints, self.order.seconds)
+        certain = self.solver.confirms_infeasible(self.compiled, self.order)
         return answer if certain else answer._replace(status=Status.CONVERGED)
 
     def _contradicted(self, answer: SolverAnswer) -> bool:
@@ -232,11 +239,8 @@ class SolverSession(State):
         """Points as spins, and the bound in units of F, less what the solver's tolerances may have cost."""
         spins = np.where(_binary(answer.points) > 0, 1.0, -1.0) if len(answer.points) else self.nothing
         bound = self.model.unit * answer.bound + self.model.offset
-        return News(spins, bound - self._allowance - RELATIVE * abs(bound) if answer.bound > -inf else -inf)
-
-    @property
-    def _allowance(self) -> float:
-        return self.solver.allowance(self.model)
+        off = self.solver.allowance(self.model) + self.solver.relative * abs(bound)
+        return News(spins, bound - off if answer.bound > -inf else -inf)
 
     def last_word(self) -> tuple[SolverAnswer, float]:
         """What the solver said at its end, and the bound in units of F."""

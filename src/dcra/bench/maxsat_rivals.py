@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcra.apps.maxsat import ClauseProblem, Clauses
+from dcra.apps.maxsat.cores import Cores
+from dcra.apps.maxsat.exact import installed
 from dcra.bench.base import Skip
 from dcra.search.threads import default_jobs
 
@@ -32,28 +34,17 @@ def solve(name: str, problem: ClauseProblem, seconds: float) -> ClauseAnswer:
 
 def rc2(problem: ClauseProblem, seconds: float) -> ClauseAnswer:
     """Core-guided search: there is an answer only when it is the optimum."""
-    try:
-        from pysat.examples.rc2 import RC2
-        from pysat.formula import WCNF
-    except ImportError as error:
-        raise Skip("python-sat is not installed") from error
-    clauses = problem.clauses
-    formula = WCNF()
-    for literals, weight, hard in _each(clauses):
-        formula.append(literals, weight=None if hard else weight)
-    solver = RC2(formula)
-    timer = Timer(seconds, solver.interrupt)
+    if not installed():
+        raise Skip("python-sat is not installed")
+    run = Cores(problem.clauses)
+    timer = Timer(seconds, run.stop)
     timer.start()
     try:
-        model = solver.compute(expect_interrupt=True)
-        bound = float(solver.cost)
+        answer = run.solve()
     finally:
         timer.cancel()
-    x = np.zeros(clauses.n, bool)
-    for literal in model or ():
-        if abs(literal) <= clauses.n:
-            x[abs(literal) - 1] = literal > 0
-    return ClauseAnswer(x, bound)
+    x = np.zeros(problem.clauses.n, bool) if answer.x is None else answer.x
+    return ClauseAnswer(x, float(answer.bound))
 
 
 def cp_sat(problem: ClauseProblem, seconds: float) -> ClauseAnswer:

@@ -110,6 +110,7 @@ def solve(
             kind = format or io.recognised(path)
         client = stack.enter_context(cluster(scheduler, workers))
         options |= {"executor": client, "pool": pool_asked_for(options["pool"], distance)}
+        options["method"] = method_for(options["method"], proof)
         options |= {"n_jobs": jobs, "progress": not quiet and terminal() is not None}
         from dcra.apps.maxsat.problem import ClauseProblem
 
@@ -129,6 +130,15 @@ def solve(
     if result.status is Status.INTERRUPTED:
         return 130
     return 0 if result.feasible else 1
+
+
+def method_for(name: str, proof: str | None) -> Any:
+    """The method of this name; one that leaves a tree where the tree is to be written."""
+    if name != "exact" or proof is None:
+        return name
+    from dcra.exact.prove import Prove
+
+    return Prove(delegates=False)
 
 
 def summary(file: str, problem: Problem, result: Result, kind: str = "") -> str:

@@ -69,6 +69,8 @@ class Problem:
     """Whether what was stated is the negative of this, to be maximised."""
     specialist: ClassVar[str] = ""
     """'module:object' of what "auto" asks first, a `dcra.search.specialists.Specialist`; none by default."""
+    prover: ClassVar[str] = ""
+    """'module:function' that "exact" asks for a plan first, given its engine and the compiled problem."""
 
     def __init__(
         self,

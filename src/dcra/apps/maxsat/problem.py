@@ -27,10 +27,11 @@ Host = NDArray[Any]
 class ClauseProblem(Problem):
     """Weight of false clauses, over x in {0,1}^n; a false hard clause costs `clauses.top`.
 
-    An ordinary problem to every method; "auto" runs the search over clauses.
+    An ordinary problem to every method; "auto" runs the search over clauses, "exact" RC2 where there is one.
     """
 
     specialist: ClassVar[str] = "dcra.apps.maxsat.plan:SPECIALIST"
+    prover: ClassVar[str] = "dcra.apps.maxsat.exact:proof_plan"
     constraint_kind: ClassVar[str] = "clause"
 
     def __init__(self, clauses: Clauses) -> None:
