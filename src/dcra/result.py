@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dcra._array import Array, Host, is_dask, to_numpy
-from dcra.exact.certificate import Certificate
+from dcra.exact.couplings_certificate import AnyCertificate
 from dcra.model.pool import Solutions
 
 LINES = 20
@@ -157,7 +157,7 @@ class Result:
     target: float | None = field(default=None, repr=False)
     nodes: int = 0
     fixed: Host | None = field(default=None, repr=False)
-    certificate: Certificate | None = field(default=None, repr=False)
+    certificate: AnyCertificate | None = field(default=None, repr=False)
     window: int = field(default=8, repr=False)
 
     @property
@@ -296,7 +296,7 @@ class Result:
         if self.certificate is None:
             raise ValueError(
                 f"there is no tree to write: `proof` needs one that is closed, as method 'exact' leaves it "
-                f"with status 'optimal', and trees over couplings are not written; "
+                f"with status 'optimal'; "
                 f"got status {self.status.value!r} of method {self.method!r}"
             )
         with open(path, "wb") as file:

@@ -2,7 +2,8 @@
 
 Every case is solved by method "exact" and judged in long double. Of every few the proof is written to a file
 and verified without rounding, and so is what damage makes of it: a file that was changed must be refused,
-and a proof with other contents and a right sum must not show more than is true.
+and a proof with other contents and a right sum must not show more than is true. Pools of couplings alone are
+compared with the best of all points.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ from dataclasses import replace
 from fractions import Fraction
 from math import inf
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 import dcra
 from dcra._kernels.branching import Event
+from dcra.exact import couplings_branch
 from dcra.exact.certificate import Certificate
+from dcra.exact.couplings_certificate import AnyCertificate, PairCertificate
 from dcra.exact.verification import verify
 from dcra.io import read_proof
 from dcra.messages import SolverUnavailable
+from dcra.model.exact_value import exact_value
+from dcra.model.rounding import errors_at
 from tests.campaign.cases import PROFILES, Case, Rng, draw_case
 from tests.campaign.command import main, until
 from tests.campaign.oracle import Truth, findings, truth_of
@@ -37,6 +43,9 @@ LARGE = 0.1
 
 COUPLED = 0.25
 """Share of cases that are couplings alone."""
+
+FEW_SPINS = 3
+"""Spins that are left up to which trees over couplings look at all points: there would be no trees else."""
 
 EVERY = 20
 """Cases of which the proof of one is written, verified and damaged."""
@@ -58,7 +67,7 @@ def draw(rng: Rng) -> Case:
 def solved(case: Case) -> dcra.Result | str:
     """The result of a case, or why there is none."""
     try:
-        with warnings.catch_warnings(), patience():
+        with warnings.catch_warnings(), patience(), patch.object(couplings_branch, "SMALL", FEW_SPINS):
             warnings.simplefilter("ignore")
             return case.solve()
     except (ValueError, SolverUnavailable) as error:
@@ -81,7 +90,28 @@ def judged(case: Case, counts: Counts, rng: Rng | None = None) -> list[str]:
     wrong = findings(case, result, truth)
     if rng is not None and result.certificate is not None:
         wrong += about_file(case, result, truth, counts, rng)
+    if rng is not None and case.quadratic is not None and case.n <= FEW:
+        wrong += about_pool(case, truth, int(rng.integers(2, 9)), counts)
     return wrong
+
+
+def about_pool(case: Case, truth: Truth, size: int, counts: Counts) -> list[str]:
+    """What is wrong with the best points of couplings alone, judged without rounding."""
+    problem = case.problem()
+    with warnings.catch_warnings(), patch.object(couplings_branch, "SMALL", FEW_SPINS):
+        warnings.simplefilter("ignore")
+        pool = dcra.solve(problem, method="exact", starts=1, seed=case.seed, n_jobs=1, pool=size).pool
+    if not pool.proven:
+        counts["pools not proven"] += 1
+        return []
+    counts["pools proven"] += 1
+    points = np.asarray(pool.points, np.float64)
+    least = sorted(exact_value(problem, x) for x in truth.X)[: len(points)]
+    chosen = sorted(exact_value(problem, x) for x in points)
+    slack = 2 * Fraction(float(np.max(errors_at(problem, points))))
+    enough = len(points) == min(size, len(truth.X)) == len(np.unique(points, axis=0))
+    right = all(one <= best + slack for one, best in zip(chosen, least, strict=True))
+    return [] if enough and right else [f"pool: {pool.values.tolist()} are not the best"]
 
 
 def about_file(case: Case, result: dcra.Result, truth: Truth, counts: Counts, rng: Rng) -> list[str]:
@@ -95,7 +125,8 @@ def about_file(case: Case, result: dcra.Result, truth: Truth, counts: Counts, rn
             verdict = verify(own, problem, True)
         except ValueError as error:
             return [f"proof: {error}"]
-        counts["files verified"] += 1
+        about = "couplings" if isinstance(own, PairCertificate) else "losses"
+        counts[f"files verified, {about}"] += 1
         if verdict.bound > Fraction(least) + Fraction(result.tiny):
             return [f"proof: verified, and its bound {float(verdict.bound)!r} is above {least!r}"]
         path.write_bytes(damaged(data, rng))
@@ -123,7 +154,7 @@ def damaged(data: bytes, rng: Rng) -> bytes:
     return bytes(broken)
 
 
-def about_damage(path: Path, own: Certificate, problem: dcra.Problem, counts: Counts) -> list[str]:
+def about_damage(path: Path, own: AnyCertificate, problem: dcra.Problem, counts: Counts) -> list[str]:
     try:
         found = read_proof(path)
         verify(found, problem, True)
@@ -137,8 +168,37 @@ def about_damage(path: Path, own: Certificate, problem: dcra.Problem, counts: Co
     return ["damage: a file was changed, and verified"]
 
 
-def forged(proof: Certificate, rng: Rng) -> Certificate:
+def forged(proof: AnyCertificate, rng: Rng) -> AnyCertificate:
     """Other contents under a right sum."""
+    return forged_pairs(proof, rng) if isinstance(proof, PairCertificate) else forged_tree(proof, rng)
+
+
+def forged_pairs(proof: PairCertificate, rng: Rng) -> PairCertificate:
+    events, triangles, kind = proof.events.copy(), proof.triangles.copy(), int(rng.integers(7))
+    at = int(rng.integers(len(events)))
+    if kind == 0:
+        return replace(proof, events=np.delete(events, at, axis=0))
+    if kind == 1:
+        size = max(abs(proof.bound), 1e-300)
+        return replace(proof, bound=proof.bound + size * 10.0 ** rng.integers(-15, 2))
+    if kind == 2 and proof.y.size:
+        y = proof.y.copy()
+        y[tuple(rng.integers(y.shape))] *= 1 - 10.0 ** rng.integers(-15, 1)
+        return replace(proof, y=y)
+    if kind == 3 and proof.prices.size:
+        prices = proof.prices.copy()
+        prices[rng.integers(prices.size)] *= rng.choice([-1.0, 0.0, 0.5, 2.0])
+        return replace(proof, prices=prices)
+    if kind == 4 and len(triangles):
+        triangles[rng.integers(len(triangles)), rng.integers(4)] += rng.choice([-1, 1])
+        return replace(proof, triangles=triangles)
+    if kind == 5:
+        return replace(proof, unit=proof.unit * float(rng.choice([0.5, 2.0, -1.0, 1.5])))
+    events[at, rng.integers(6)] = rng.integers(-1, 4)
+    return replace(proof, events=events)
+
+
+def forged_tree(proof: Certificate, rng: Rng) -> Certificate:
     events, kind = proof.events.copy(), int(rng.integers(5))
     at = int(rng.integers(len(events)))
     if kind == 0:
@@ -157,7 +217,7 @@ def forged(proof: Certificate, rng: Rng) -> Certificate:
     return replace(proof, events=events)
 
 
-def about_forgery(proof: Certificate, problem: dcra.Problem, least: float, counts: Counts) -> list[str]:
+def about_forgery(proof: AnyCertificate, problem: dcra.Problem, least: float, counts: Counts) -> list[str]:
     try:
         verdict = verify(proof, problem, True)
     except (ValueError, IndexError):  # what indices it has is checked when a file is read

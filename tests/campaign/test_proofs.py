@@ -27,8 +27,10 @@ def test_a_slice_of_the_campaign(seed, monkeypatch):
     counts, found = proofs.run(inf, seed, 60, show=False)
     assert not found, "\n".join(found)
     assert counts["solved, optimal"] > 20
-    assert counts["files verified"] > 2
+    assert counts["files verified, losses"] > 2
+    assert counts["files verified, couplings"] > 1
     assert counts["damaged files refused"] > 2
+    assert counts["pools proven"] > 0
 
 
 def test_a_bound_above_the_truth_is_seen(monkeypatch):
@@ -68,3 +70,14 @@ def test_forgeries_are_forgeries():
         except (ValueError, IndexError):
             refused += 1
     assert refused > 30
+
+
+def test_a_pool_that_is_not_the_best_is_seen(monkeypatch):
+    rng = np.random.default_rng(0)
+    case = Case(5, "spin", "exact", (), quadratic=rng.standard_normal((5, 5)))
+    assert not proofs.about_pool(case, proofs.truth_of(case), 3, Counter())
+    own = proofs.dcra.solve(case.problem(), method="exact", seed=0, pool=4)
+    worse = replace(own, pool=replace(own.pool, points=own.pool.points[1:], values=own.pool.values[1:]))
+    monkeypatch.setattr(proofs.dcra, "solve", lambda *given, **options: worse)
+    found = proofs.about_pool(case, proofs.truth_of(case), 3, Counter())
+    assert any(words.startswith("pool") for words in found)

@@ -12,7 +12,8 @@ import dcra
 from dcra._kernels.branching import Event
 from dcra.compiled.form import compile_problem
 from dcra.exact.prove import ProofState
-from dcra.exact.verification import Refuted, verify
+from dcra.exact.verdict import Refuted
+from dcra.exact.verification import verify
 from dcra.io import read_proof
 from dcra.model.exact_value import exact_value
 from tests.campaign.cases import PROFILES

@@ -126,7 +126,7 @@ def test_threads_and_pauses_change_nothing():
 
 
 def test_bounds_rise_and_a_callback_ends_it():
-    problem, seen = glass(60, 1), []
+    problem, seen = glass(120, 1), []
 
     def look(progress):
         seen.append(progress.lower_bound)
@@ -188,16 +188,48 @@ def test_what_it_does_not_take_is_refused_in_words():
             dcra.solve(problem, method="exact")
 
 
-def test_a_pool_is_not_called_proven():
-    result = dcra.solve(glass(12), method="exact", starts=2, seed=0, pool=4)
-    assert result.status is dcra.Status.OPTIMAL
+@pytest.mark.usefixtures("no_points_at_once")
+@pytest.mark.parametrize("domain", list(DOMAINS))
+@pytest.mark.parametrize("profile", ["normal", "small integers", "zeros", "one big entry"])
+def test_a_pool_has_the_best_of_all_points(profile, domain):
+    """Also where x and -x are as good, and where nothing is coupled to some variables."""
+    for seed in range(10):
+        problem = drawn(profile, seed, domain)
+        result = dcra.solve(problem, method="exact", starts=1, seed=0, n_jobs=1, pool=5)
+        values = np.sort([float(exact_value(problem, x)) for x in points_of(problem)])[:5]
+        assert result.pool.proven
+        assert result.pool.values == pytest.approx(values, rel=1e-12, abs=max(1e-12, result.tiny))
+        assert len(np.unique(result.pool.points, axis=0)) == len(values)
+
+
+def test_a_pool_of_a_larger_problem():
+    problem = glass(40, 3)
+    one, two = (dcra.solve(problem, method="exact", starts=2, seed=0, n_jobs=k, pool=6) for k in (1, 2))
+    assert one.pool.proven
+    assert one.status is dcra.Status.OPTIMAL
+    assert one.pool.values.tolist() == two.pool.values.tolist()
+    assert one.pool.values[0] == one.fun == one.lower_bound
+    assert np.all(problem.objective(one.pool.points) == one.pool.values)
+    others = dcra.solve(problem, starts=40, seed=1, pool=6).pool.values
+    assert np.all(one.pool.values[: others.size] <= others)
+
+
+def test_a_pool_that_is_cut_short_is_not_called_proven():
+    seen = []
+
+    def look(moment):
+        seen.append(moment)
+        return len(seen) > 2
+
+    result = dcra.solve(glass(60, 1), method="exact", starts=1, seed=0, pool=9, callback=look)
+    assert result.status is dcra.Status.CALLBACK
     assert not result.pool.proven
 
 
-def test_there_is_no_proof_to_write(tmp_path):
-    result = dcra.solve(glass(12), method="exact", starts=2, seed=0)
-    with pytest.raises(ValueError, match="trees over couplings are not written"):
-        result.proof(tmp_path / "proof.npz")
+def test_points_far_apart_are_those_that_were_met():
+    result = dcra.solve(glass(12), method="exact", starts=2, seed=0, pool=dcra.Pool(4, 3))
+    assert result.status is dcra.Status.OPTIMAL
+    assert not result.pool.proven
 
 
 @pytest.mark.parametrize("domain", list(DOMAINS))
@@ -316,7 +348,7 @@ def test_pairs_that_are_fixed_hold_at_all_points_below():
         proved = ended(relaxation.prove())
         for gap in (0.01, 1.0, 4.0):
             below = points[values < proved.bound + gap]
-            for i, j, sign in ended(fixed_pairs(proved, gap)):
+            for i, j, sign, _ in ended(fixed_pairs(proved, gap)):
                 assert np.all(below[:, i] == sign * below[:, j])
                 seen += len(below)
     assert seen

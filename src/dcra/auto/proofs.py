@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from dcra.auto.descents import Portfolio
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts, State
+from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.kinks import has_kinks, is_straight
 from dcra.exact.prove import Patience, ProofState, Prove
 from dcra.exact.tree_proof import TreeProof
@@ -80,8 +82,15 @@ class ProvePlan(Plan):
     def _begin(self, search: Search) -> TreeProof:
         points = None if search.spins is None else search.spins[None]
         starts = Starts(search.seed, search.started, 1, points)
-        search.proof = self.engine.start(search.working or search.compiled, starts)
+        wanted = search.pool.reserve if self.hands_in_pool(search) and search.pool is not None else 1
+        engine = replace(self.engine, keep=max(wanted, self.engine.keep))
+        search.proof = engine.start(search.working or search.compiled, starts)
         return search.proof
+
+    def hands_in_pool(self, search: Search) -> bool:
+        """Where there are couplings alone, and points of the pool may be neighbours."""
+        near = search.pool is not None and search.pool.asked.distance <= 1
+        return near and couplings_alone(search.compiled.problem)
 
     def _report(self, search: Search, tree: TreeProof) -> None:
         self.least = tree.least
@@ -120,8 +129,10 @@ def root_work(n: int, r: int) -> float:
 
 def worthwhile(search: Search, seconds_left: float | None) -> bool:
     """Whether the root fits into what a tree beside a search may take, should the gap be small."""
-    compiled = search.compiled
-    if not compiled.loops or not is_straight(compiled.problem) or not has_kinks(compiled.problem):
+    compiled, problem = search.compiled, search.compiled.problem
+    if not compiled.loops or not is_straight(problem) or not has_kinks(problem):
+        return False
+    if problem.constraint_kind != "linear":  # hinges of clauses have weak relaxations
         return False
     return fits(search, patience_for(search, seconds_left, likely=True))
 

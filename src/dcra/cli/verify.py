@@ -26,12 +26,13 @@ def verify(
 ) -> int:
     """Check the proof in FILE, which `dcra solve --proof` or `Result.proof` wrote, against PROBLEM.
 
-    Every conclusion of the tree is drawn again from its slopes: by whole numbers, or, where that would take
-    too long, in float64 less the most that rounding can cost. The exit code is 1 where the proof does not
+    Every conclusion of the tree is drawn again from its slopes, or from its multipliers where there are
+    couplings alone: by whole numbers, or, where that would take too long, in float64 less the most that
+    rounding can cost. The exit code is 1 where the proof does not
     hold, and 2 where FILE is damaged or no proof.
     """
     from dcra import io
-    from dcra.exact.verification import Refuted
+    from dcra.exact.verdict import Refuted
     from dcra.exact.verification import verify as check
     from dcra.io.paths import spooled
     from dcra.io.proofs import read_proof
@@ -46,7 +47,7 @@ def verify(
             click.echo(f"refuted: {error}")
             return 1
     how = "without rounding" if verdict.exact else "in float64, with bounds on its rounding"
-    click.echo(f"verified {how}: {verdict.nodes} nodes, {len(proof.ends)} slopes")
+    click.echo(f"verified {how}: {verdict.nodes} nodes, {proof.rests_on}")
     click.echo(f"no point is below {float(verdict.bound)!r}")
     click.echo(f"the proof's point has {float(verdict.fun)!r}")
     return 0

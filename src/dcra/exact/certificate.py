@@ -49,10 +49,15 @@ class Certificate:
         """The digest of the form that it speaks of."""
         return self.about if isinstance(self.about, str) else form_digest(self.about)
 
+    @property
+    def rests_on(self) -> str:
+        """What its conclusions are drawn from, in words."""
+        return f"{len(self.ends)} slopes"
+
     def arrays(self) -> dict[str, Any]:
         """Everything by name, as it is written to a file."""
         own = self._own()
-        return own | {"sum": np.array(_digest(own.values())), "version": np.array(VERSION)}
+        return own | {"sum": np.array(digest(own.values())), "version": np.array(VERSION)}
 
     def _own(self) -> dict[str, Host]:
         return {
@@ -75,7 +80,7 @@ class Certificate:
 def form_digest(form: KinkForm) -> str:
     """What a proof is bound to: all numbers of the sum of kinks."""
     numbers = np.array([form.unit, form.constant, form.low, form.high, form.n_hard])
-    return _digest([form.A, form.b, form.lo, form.hi, form.c, form.scale, numbers])
+    return digest([form.A, form.b, form.lo, form.hi, form.c, form.scale, numbers])
 
 
 def from_arrays(arrays: Mapping[str, Host]) -> Certificate:
@@ -116,7 +121,8 @@ def _check_parts(found: Certificate) -> None:
         raise ValueError("the proof is damaged: it rests on slopes that are not there")
 
 
-def _digest(parts: Any) -> str:
+def digest(parts: Any) -> str:
+    """SHA-256 of arrays, one after the other."""
     total = sha256()
     for part in parts:
         array = np.ascontiguousarray(part)

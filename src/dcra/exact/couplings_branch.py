@@ -16,6 +16,7 @@ from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, Starts, State
 from dcra.exact.couplings_form import EPS, CouplingsForm, couplings_form
+from dcra.exact.couplings_log import INHERITED, NodeLog, PairRecords
 from dcra.exact.merging import Merge, fixed_pairs, merge_of
 from dcra.exact.triangle_bound import PAUSE, Proved, TriangleRelaxation, Warm
 
@@ -35,7 +36,8 @@ WARM_START = 12
 class PairNode(NamedTuple):
     """A node that waits: what it cannot fall below, its spins, and the relaxation of its parent.
 
-    `merge` leads from all spins to those of the parent that are left, `last` from these to its own.
+    `merge` leads from all spins to those of the parent that are left, `last` from these to its own. `proof`
+    is the number of the multipliers that its bound rests on.
     """
 
     bound: float
@@ -43,6 +45,7 @@ class PairNode(NamedTuple):
     merge: Merge
     warm: Warm | None = None
     last: Merge | None = None
+    proof: int = INHERITED
 
 
 class PairTaken(NamedTuple):
@@ -53,6 +56,7 @@ class PairTaken(NamedTuple):
     leaves: Host
     merge: Merge
     work: int
+    records: PairRecords | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,8 @@ class PairBranch(Engine):
     node: PairNode
     cutoff: float
     numbers: int  # of the nodes below
+    near: float = 0.0  # how close to the cutoff a bound is not told before the node is closed
+    record: bool = False  # whether what is concluded is written down
 
     name: ClassVar[str] = "exact"
 
@@ -86,7 +92,8 @@ class PairBranchState(State):
         node = own.node
         self.merge = node.merge if node.last is None else node.merge.then(node.last)
         self.warm = node.warm if node.warm is None or node.last is None else node.last.warm(node.warm)
-        self.bound = node.bound
+        self.bound, self.proof = node.bound, INHERITED
+        self.log = NodeLog(self.form, node.number) if own.record else None
         self.left: list[PairNode] = []
         self.leaves = self.rounded = np.zeros((0, compiled.n))
         self.done_work, self.news = 0, list[News]()
@@ -108,18 +115,27 @@ class PairBranchState(State):
             cutoff = self.own.cutoff - constant
             relaxation = TriangleRelaxation(M, self.warm, 0 if self.warm is None else WARM_START)
             proved = yield from self._relax(relaxation, cutoff)
-            known = proved.bound + constant
-            self.bound = max(self.bound, known - 4 * EPS * (abs(proved.bound) + abs(constant)))
+            at = INHERITED if self.log is None else self.log.multipliers(proved, relaxation, self.merge)
+            known = proved.bound + constant - 4 * EPS * (abs(proved.bound) + abs(constant))
+            if known > self.bound:
+                self.bound, self.proof = known, at
             if self.bound >= self.own.cutoff:
+                self._close()
                 return
             self._round(relaxation)
             pairs = yield from fixed_pairs(proved, cutoff - proved.bound)
             if not pairs:
                 self._divide(relaxation)
                 return
+            if self.log is not None:
+                self.log.merged(pairs, at, self.merge)
             merge = merge_of(len(M), pairs)
             self.warm, self.merge = merge.warm(relaxation.ended), self.merge.then(merge)
         self._look_at_all()
+
+    def _close(self) -> None:
+        if self.log is not None:
+            self.log.closed(self.proof)
 
     def _relax(self, relaxation: TriangleRelaxation, cutoff: float) -> Generator[int, None, Proved]:
         """Rounds until the node is closed, or is not going to be."""
@@ -129,7 +145,8 @@ class PairBranchState(State):
         yield from relaxation.begin()
         if relaxation.warm is None:  # the root: limits may leave no time for more
             proved = yield from relaxation.prove()
-            self.news.append(News(self.leaves, self.form.objective(proved.bound)))
+            if proved.bound < cutoff - self.own.near:
+                self.news.append(News(self.leaves, self.form.objective(proved.bound)))
             if proved.bound >= cutoff:
                 return proved
         while len(values) < MOST_ROUNDS:
@@ -163,7 +180,9 @@ class PairBranchState(State):
         ended = relaxation.ended
         for k, sign in enumerate((first, -first)):
             merge = merge_of(p, [(at, 0, sign)])
-            self.left.append(PairNode(self.bound, self.own.numbers + k, self.merge, ended, merge))
+            self.left.append(PairNode(self.bound, self.own.numbers + k, self.merge, ended, merge, self.proof))
+        if self.log is not None:
+            self.log.divided(at, 0, first, self.own.numbers, self.merge)
 
     def _look_at_all(self) -> None:
         """Hand in all points that values, less what rounding may have cost them, do not rule out."""
@@ -176,6 +195,8 @@ class PairBranchState(State):
         near = Z[floor < self.own.cutoff]
         self.leaves = self.form.spins(self.merge.spread(near))
         self.done_work += Z.size * p
+        if self.log is not None:
+            self.log.looked_at()
 
     @property
     def done(self) -> bool:
@@ -183,7 +204,8 @@ class PairBranchState(State):
 
     @property
     def taken(self) -> PairTaken:
-        return PairTaken(self.own.node.number, self.left, self.leaves, self.merge, self.done_work)
+        records = None if self.log is None else self.log.records
+        return PairTaken(self.own.node.number, self.left, self.leaves, self.merge, self.done_work, records)
 
     def take_news(self) -> list[News]:
         news, self.news = self.news, []

@@ -47,14 +47,20 @@ class Incumbent:
         if not len(spins):
             return False
         values = self.compiled.judged(spins)
-        best = int(np.argmin(np.where(np.isnan(values), inf, values)))
-        if not values[best] < self.fun:
-            return False
-        self.fun, self.spins = float(values[best]), spins[best].copy()
-        self.best = min(self.best, self.form.in_units(self.fun))
-        self.drop = self._drop()
-        self.cutoff = min(self.cutoff, self.form.in_units(self.fun - self.drop))
-        return True
+        values = np.where(np.isnan(values), inf, values)
+        best = int(np.argmin(values))
+        better = bool(values[best] < self.fun)
+        if better:
+            self.fun, self.spins = float(values[best]), spins[best].copy()
+            self.best = min(self.best, self.form.in_units(self.fun))
+            self.drop = self._drop()
+        self._lower(spins, values)
+        return better
+
+    def _lower(self, spins: Host, values: Host) -> None:
+        """Lower the cutoff to what rules out all that is better than the best point."""
+        if self.fun < inf:
+            self.cutoff = min(self.cutoff, self.form.in_units(self.fun - self.drop))
 
     def _drop(self) -> float:
         """What is no gap: rounding, or less than the least difference of two values."""

@@ -139,7 +139,7 @@ def has_kinks(problem: Problem) -> bool:
     rows = 1 if problem.constraints is None else 1 + 2 * len(problem.constraints)
     rows += sum(t.operator.shape[0] * (2 * MOST_TANGENTS if _curved(t) else 2) for t in problem.terms)
     matrices = not any(isinstance(t.operator, MatrixFree) for t in problem.terms)
-    return matrices and problem.n * rows <= MOST_ENTRIES and problem.constraint_kind == "linear"
+    return matrices and problem.n * rows <= MOST_ENTRIES
 
 
 def mesh_at(problem: Problem, x: Host | None) -> tuple[float, ...]:
@@ -204,7 +204,7 @@ def kink_form(problem: Problem, mesh: tuple[float, ...] | None = None) -> KinkFo
 def _rows_of(term: Term, first: float) -> list[RowBlock]:
     A = np.asarray(term.operator.dense(), np.float64)
     b = to_numpy(term.b).astype(np.float64)
-    weight = np.broadcast_to(np.asarray(to_numpy(np.asarray(term.weight)), np.float64), b.shape)
+    weight = np.broadcast_to(np.asarray(to_numpy(term.weight), np.float64), b.shape)
     if isinstance(term.loss, Logistic):
         return _logistic_rows(A, b, weight)
     k, e, lo, hi = term.loss.table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +41,11 @@ class Merge(NamedTuple):
         np.fill_diagonal(reduced, 0.0)
         return reduced, constant
 
+    def diagonal(self, M: Host) -> Host:
+        """What each spin that is left has of the constant."""
+        own = np.where(self.label[:, None] == self.label, M * np.outer(self.sign, self.sign), 0.0)
+        return np.bincount(self.label, own.sum(axis=1), self.left)
+
     def spread(self, Z: Host) -> Host:
         """All spins (k, p) from those that are left (k, left)."""
         return np.asarray(Z[:, self.label] * self.sign)
@@ -52,14 +57,23 @@ class Merge(NamedTuple):
         return Warm(V, *_merged_triangles(self, old.corners, old.prices))
 
 
+class FixedPair(NamedTuple):
+    """z_i = sign z_j; with the other sign points lie `gain` above the bound, at least."""
+
+    i: int
+    j: int
+    sign: float
+    gain: float
+
+
 def unmerged(p: int) -> Merge:
     return Merge(np.arange(p), np.ones(p))
 
 
-def merge_of(p: int, pairs: list[tuple[int, int, float]]) -> Merge:
+def merge_of(p: int, pairs: Sequence[tuple[int, int, float] | FixedPair]) -> Merge:
     """What follows from z_i = sign z_j, for all (i, j, sign)."""
     label, sign = np.arange(p), np.ones(p)
-    for i, j, s in pairs:
+    for i, j, s, *_ in pairs:
         a, b = label[i], label[j]
         if a == b:
             continue
@@ -92,8 +106,8 @@ def _merged_triangles(merge: Merge, corners: Host, prices: Host) -> tuple[Host, 
     return np.ascontiguousarray(rows), total
 
 
-def fixed_pairs(proved: Proved, gap: float) -> Generator[int, None, list[tuple[int, int, float]]]:
-    """Pairs (i, j, sign) with z_i = sign z_j at all points that are less than `gap` above the bound.
+def fixed_pairs(proved: Proved, gap: float) -> Generator[int, None, list[FixedPair]]:
+    """Pairs with z_i = sign z_j at all points that are less than `gap` above the bound.
 
     With S the matrix that proves the bound, z'Sz is what a point lies above it. Among all real z with
     z_i = 1 and z_j = -sign the least value is that of the inverse of a 2 by 2 part of the inverse of S.
@@ -109,7 +123,7 @@ def fixed_pairs(proved: Proved, gap: float) -> Generator[int, None, list[tuple[i
     gains[:, np.tri(p, dtype=bool)] = 0.0
     gains[~np.isfinite(gains)] = 0.0
     needed = (gap + proved.allowance) / PUT_IN
-    found: list[tuple[int, int, float]] = []
+    found: list[FixedPair] = []
     label, vain = np.arange(p), 0
     for at in np.argsort(-gains, axis=None, kind="stable"):
         side, i, j = np.unravel_index(int(at), gains.shape)
@@ -119,8 +133,9 @@ def fixed_pairs(proved: Proved, gap: float) -> Generator[int, None, list[tuple[i
             continue
         sign = 1.0 if side == 0 else -1.0
         yield p**3 // 4
-        if _gains(proved, G, int(i), int(j), -sign) >= gap:
-            found.append((int(i), int(j), sign))
+        gain = _gains(proved, G, int(i), int(j), -sign)
+        if gain - 2 * proved.allowance >= gap:
+            found.append(FixedPair(int(i), int(j), sign, gain))
             label[label == label[j]] = label[i]
         else:
             vain += 1
@@ -136,4 +151,4 @@ def _gains(proved: Proved, G: Host, i: int, j: int, sign: float) -> float:
     rest[part] -= L
     if not positive_definite(rest):
         return 0.0
-    return float(L[0, 0] + L[1, 1] + 2 * sign * L[0, 1]) - 2 * proved.allowance
+    return float(L[0, 0] + L[1, 1] + 2 * sign * L[0, 1])

@@ -183,7 +183,7 @@ def _term(term: Term, low: float, width: float) -> tuple[Host, float, _ModelBloc
         from scipy import sparse
 
     n = term.operator.shape[1]
-    weight = np.broadcast_to(to_numpy(np.asarray(term.weight)), term.operator.shape[:1]).astype(np.float64)
+    weight = np.broadcast_to(to_numpy(term.weight), term.operator.shape[:1]).astype(np.float64)
     h = (to_numpy(term.b) - low * to_numpy(term.operator.row_sums)).astype(np.float64)
     A = term.operator.on_host()
     if isinstance(term.loss, Linear):

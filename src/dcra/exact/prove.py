@@ -55,10 +55,17 @@ class Prove(Engine):
         Bytes of what was concluded that are kept for `Result.proof`.
     patience : Patience
         When to give up; never by default.
+    delegates : bool
+        Whether clauses are handed to RC2 of python-sat where that is installed, which is quicker, but leaves
+        no tree for `Result.proof`.
+    keep : int
+        Points that are to be the best ones, where there are couplings alone.
     """
 
     record: int = 256 << 20
     patience: Patience = ENDLESS
+    delegates: bool = True
+    keep: int = 1
 
     name: ClassVar[str] = "exact"
     needs: ClassVar[frozenset[str]] = frozenset({"kinks"})
@@ -68,7 +75,7 @@ class Prove(Engine):
 
     def start(self, compiled: Compiled, starts: Starts) -> TreeProof:
         if couplings_alone(compiled.problem):
-            return CouplingsProof(compiled, starts.points)
+            return CouplingsProof(compiled, starts.points, self.record, self.keep)
         return ProofState(compiled, starts.points, self.record, self.patience)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, State
-from dcra.exact.certificate import Certificate
+from dcra.exact.couplings_certificate import AnyCertificate
 from dcra.exact.incumbent import Incumbent, Units, feasible
 from dcra.exact.judging import Judge
 
@@ -66,7 +66,7 @@ class TreeProof(State):
     def fixed(self) -> Host | None:
         """Which variables were fixed at the root, (n,) bool."""
 
-    def certificate(self) -> Certificate | None:
+    def certificate(self) -> AnyCertificate | None:
         """The proof, once the tree is closed; None where it was not, or cannot be written down."""
         return None
 

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from dcra._array import Host, from_numpy, namespace
 from dcra._kernels.branching import Event
 from dcra.exact.certificate import Certificate, form_digest
+from dcra.exact.couplings_certificate import AnyCertificate, PairCertificate
+from dcra.exact.couplings_verification import verify_couplings
 from dcra.exact.kinks import KinkForm, Unfit, has_kinks, kink_form
+from dcra.exact.verdict import Refuted, Verdict
+from dcra.exact.whole_numbers import last_bit, whole
 from dcra.model.exact_value import exact_value
 from dcra.model.problem import Problem
 from dcra.model.rounding import error_at
 
 MOST_PRODUCTS = 200_000_000
 """Products of whole numbers up to which a check is without any rounding, unless it is asked otherwise."""
-
-
-class Refuted(ValueError):
-    """A proof that does not hold."""
-
-
-class Verdict(NamedTuple):
-    """What was shown: no point falls below `bound`; the proof's own point has the objective `fun`."""
-
-    bound: Fraction
-    fun: Fraction
-    exact: bool
-    nodes: int
 
 
 class Scales(Protocol):
@@ -41,17 +32,19 @@ class Scales(Protocol):
     def point_reaches(self, box: Host) -> bool: ...
 
 
-def verify(proof: Certificate, problem: Problem, exact: bool | None = None) -> Verdict:
+def verify(proof: AnyCertificate, problem: Problem, exact: bool | None = None) -> Verdict:
     """Check a proof against a problem; raises `Refuted` where it does not hold.
 
     Parameters
     ----------
-    proof : Certificate
+    proof : Certificate or PairCertificate
     problem : Problem
     exact : bool, optional
         Whether to compute without rounding; else in float64, less the most that rounding can cost. By
-        default, where that takes no more than some seconds.
+        default, where that takes no more than some seconds. Couplings are always checked without rounding.
     """
+    if isinstance(proof, PairCertificate):
+        return verify_couplings(proof, problem)
     form = _form_of(problem, proof)
     if form_digest(form) != proof.problem:
         raise Refuted("the proof is that of another problem")
@@ -158,8 +151,8 @@ class WholeNumbers:
     def __init__(self, problem: Problem, form: KinkForm, Y: Host, cutoff: float) -> None:
         self.problem, self.form, self.Y, self.cutoff = problem, form, Y, Fraction(cutoff)
         self.least = _bound(form, cutoff)
-        self.unit = min(_last_bit(form.A), _last_bit(form.b))
-        self.A, self.b = _whole(form.A, self.unit), _whole(form.b, self.unit)
+        self.unit = min(last_bit(form.A), last_bit(form.b))
+        self.A, self.b = whole(form.A, self.unit), whole(form.b, self.unit)
         self.at = -1
         self.q: list[Fraction] = []
         self.base = Fraction(0)
@@ -173,12 +166,12 @@ class WholeNumbers:
         """q = A'y + c and -b'y of slopes number `at`."""
         y = self.Y[at]
         rows = np.flatnonzero(y)
-        unit = _last_bit(y[rows])
-        whole = _whole(y[rows], unit)
+        unit = last_bit(y[rows])
+        own = whole(y[rows], unit)
         factor = Fraction(2) ** (unit + self.unit)
-        products = whole.dot(self.A[rows]) if rows.size else np.zeros(self.form.n, object)
+        products = own.dot(self.A[rows]) if rows.size else np.zeros(self.form.n, object)
         self.q = [int(p) * factor + c for p, c in zip(products, self._c, strict=True)]
-        self.base = -int(whole.dot(self.b[rows])) * factor if rows.size else Fraction(0)
+        self.base = -int(own.dot(self.b[rows])) * factor if rows.size else Fraction(0)
         self.at = at
 
     @cached_property
@@ -203,21 +196,3 @@ class WholeNumbers:
         constraints = self.problem.constraints  # by the problem's own words: rows of the form are wider
         violated = constraints is not None and bool(constraints.violation(x[None])[0] > 0)
         return violated or _value(self.problem, x) >= self.least
-
-
-def _last_bit(x: Host) -> int:
-    """The largest power of two, at most 1, of which all finite numbers are whole multiples: its exponent."""
-    finite = x[np.isfinite(x) & (x != 0)]
-    if not finite.size:
-        return 0
-    return min(0, int(np.frexp(finite)[1].min()) - 53)
-
-
-def _whole(x: Host, unit: int) -> Host:
-    """x in units of 2^unit, as Python's whole numbers."""
-    parts, exponents = np.frexp(x)
-    whole = [
-        int(part) << (int(e) - 53 - unit) if part else 0
-        for part, e in zip((parts * 2.0**53).ravel(), exponents.ravel(), strict=True)
-    ]
-    return np.array(whole, object).reshape(x.shape)

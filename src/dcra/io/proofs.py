@@ -1,4 +1,4 @@
-"""Files of proofs: NumPy archives of the arrays of `dcra.exact.certificate`. Nothing is unpickled."""
+"""Files of proofs: NumPy archives of the arrays of certificates in `dcra.exact`. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import zipfile
 from os import PathLike
 from pathlib import Path
 
-from dcra.exact.certificate import Certificate, from_arrays
+from dcra.exact.certificate import from_arrays
+from dcra.exact.couplings_certificate import AnyCertificate, pairs_from_arrays
 from dcra.io.archive import load
 
 
-def read_proof(path: str | PathLike[str]) -> Certificate:
+def read_proof(path: str | PathLike[str]) -> AnyCertificate:
     """The proof in a file that `Result.proof` wrote; a ValueError says what is wrong with it."""
     file = Path(path)
     try:
-        return from_arrays(load(file))
+        arrays = load(file)
+        return (pairs_from_arrays if "triangles" in arrays else from_arrays)(arrays)
     except OSError as error:
         raise ValueError(f"{file}: {error.strerror or error}") from error
     except (ValueError, zipfile.BadZipFile) as error:

@@ -44,8 +44,8 @@ def _term_value(term: Term, x: Host) -> Fraction | None:
     rows, b = _dense(term.operator), to_numpy(term.b)
     z = [_product(row, x) - Fraction(float(end)) for row, end in zip(rows, b, strict=True)]
     if isinstance(term.loss, LInf):
-        return Fraction(float(np.asarray(term.weight))) * max(map(abs, z))
-    weights = np.broadcast_to(to_numpy(np.asarray(term.weight)), len(z))
+        return Fraction(float(to_numpy(term.weight))) * max(map(abs, z))
+    weights = np.broadcast_to(to_numpy(term.weight), len(z))
     return sum(
         (Fraction(float(w)) * _row_value(term.loss, u) for w, u in zip(weights, z, strict=True)), Fraction(0)
     )

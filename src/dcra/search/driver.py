@@ -56,7 +56,7 @@ def run(search: Search, plan: Plan, on_tick: Callable[[Search], None] | None = N
     journal.begun(search)
     with one_blas_thread(), on_interrupt(lambda: search.stop(Status.INTERRUPTED)):
         try:
-            search.patient = search.pool is not None and plan.whole_pool
+            search.patient = search.pool is not None and plan.hands_in_pool(search)
             first_answer(search)
             carry_out(search, plan, on_tick)
         except OutOfTime:
@@ -139,7 +139,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         if not bounded and not search.halted():
             search.bound(raise_bound(search, search.fun, tick))
         if plan.exact and not search.halted():
-            search.proven_pool, search.patient = plan.whole_pool, False
+            search.proven_pool, search.patient = plan.hands_in_pool(search), False
             search.prove(rounded_up(search.compiled.problem, plan.least))
         search.tell()
     except NobodyLeft as fault:

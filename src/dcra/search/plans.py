@@ -55,6 +55,10 @@ class Plan(ABC):
     whole_pool = False
     """Whether, where a pool is asked for, its tasks hand in all points that could belong to it."""
 
+    def hands_in_pool(self, search: Search) -> bool:
+        """The same for a search that asks for one."""
+        return self.whole_pool
+
     @abstractmethod
     def next(self, search: Search) -> Task | None:
         """The next task; None when there is none, or none before an outcome is known."""
