@@ -62,9 +62,14 @@ def test_gradients_and_gains_are_those_of_the_whole(loss, domain):
         here = x
     changes = rows.sums(rows.everywhere(partition.begin_flips, x, first))
     assert np.allclose(changes, problem.objective(points) - problem.objective(here))
-    turned = x.copy()
-    turned[7] = -x[7]
-    after = rows.onwards(partition.flip, rows.everywhere(partition.begin_flips, x, first), 7, turned, second)
+    turned, flips, pairs = x.copy(), np.array([7, 31, 6]), rows.everywhere(partition.begin_flips, x, first)
+    steps = []
+    for j in flips:
+        turned[j] = -x[j]
+        steps.append(problem.objective(turned if domain == "spin" else (turned + 1) / 2))
+    together = rows.added(rows.onwards(partition.prefixes, pairs, flips, x))
+    assert np.allclose(together, np.array(steps) - problem.objective(here))
+    after = rows.onwards(partition.flip, pairs, flips, turned, second)
     fresh = rows.everywhere(partition.begin_flips, turned, second)
     assert np.allclose(rows.sums(after), rows.sums(fresh))
 
@@ -77,6 +82,16 @@ def test_what_was_hidden_is_found(domain):
     result = dcra.minimize(array.from_array(A, chunks=(50, -1)), A @ hidden, domain=domain, seed=0)
     assert np.array_equal(result.x, hidden)
     assert result.fun == pytest.approx(0.0, abs=1e-9)
+
+
+def test_flips_end_below_the_signs_of_the_relaxation(few_sweeps):
+    """Under noise of many times the size of A x a block has many signs to be flipped."""
+    A, b = data(noise=40.0, r=1500, n=100)
+    result = dcra.minimize(array.from_array(A, chunks=(500, -1)), b, seed=0, starts=1)
+    signs = np.sign(np.linalg.lstsq(A, b, rcond=None)[0])
+    assert result.fun < np.abs(A @ signs - b).sum()
+    flipped = np.abs((result.x - 2 * np.diag(result.x)) @ A.T - b).sum(axis=1)
+    assert flipped.min() >= result.fun * (1 - 1e-12)
 
 
 def test_the_objective_is_that_of_the_whole():

@@ -141,14 +141,30 @@ def begin_flips(part: Partition, x: Host, span: Span) -> tuple[Host, Host]:
     return Z, gains(part, Z, x, span)
 
 
-def flip(part: Partition, before: tuple[Host, Host], j: int, x: Host, span: Span) -> tuple[Host, Host]:
-    """The same after variable j has been flipped to x_j; nothing has where j is negative."""
+def flip(part: Partition, before: tuple[Host, Host], flips: Host, x: Host, span: Span) -> tuple[Host, Host]:
+    """The same after some variables have been flipped to what they are in x."""
     Z = before[0]
-    if j >= 0:
-        for piece in part.compiled.pieces:
-            turn = np.asarray([[2.0 * x[j]]], Z.dtype)
-            Z = Z + to_numpy(piece.operator.columns(j, j + 1).apply(turn))
+    for j in flips:
+        Z = Z + _turn(part, Z, j, 2.0 * x[j])
     return Z, gains(part, Z, x, span)
+
+
+def prefixes(part: Partition, before: tuple[Host, Host], flips: Host, x: Host) -> Host:
+    """What flips of the first 1, 2, ... of some variables would change together, from spins x."""
+    Z, pieces = before[0], part.compiled.pieces
+    here, changes = sum(float(piece.values(Z[0])) for piece in pieces), np.zeros(len(flips))
+    for k, j in enumerate(flips):
+        Z = Z + _turn(part, Z, j, -2.0 * x[j])
+        changes[k] = sum(float(piece.values(Z[0])) for piece in pieces) - here
+    return part.compiled.value_scale * changes
+
+
+def _turn(part: Partition, Z: Host, j: int, by: float) -> Host:
+    """By how much residuals move when a variable does."""
+    moved = np.zeros_like(Z)
+    for piece in part.compiled.pieces:
+        moved += to_numpy(piece.operator.columns(j, j + 1).apply(np.asarray([[by]], Z.dtype)))
+    return moved
 
 
 def gains(part: Partition, Z: Host, x: Host, span: Span) -> Host:

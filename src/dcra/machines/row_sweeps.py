@@ -32,8 +32,8 @@ from dcra.search.workers import NobodyLeft
 WIDTH = 256
 """Columns of a block: a round trip costs as much as the products of a million entries or so."""
 
-STARTS, SWEEPS, FLIP_PASSES = 4, 60, 3
-"""Starts that are swept together, sweeps of each, and passes of flips of the best."""
+STARTS, SWEEPS, FLIP_PASSES = 4, 60, 100
+"""Starts that are swept together, sweeps of each, and passes of flips of the best, at most."""
 
 
 @dataclass(eq=False)
@@ -193,25 +193,31 @@ class Sweeping:
 
 
 def descend(search: RowSearch) -> None:
-    """From the best point: of each block the flip that gains most, until a pass finds none."""
+    """From the best point, until a pass finds none: of each block those flips that gain most together.
+
+    Flips that gain are put in order, the best one first, and as many of them made as change F most.
+    """
     assert search.spins is not None
     rows, x = search.rows, search.spins.copy()
     spans = [Span(lo, min(search.n, lo + WIDTH)) for lo in range(0, search.n, WIDTH)]
     charge = search.linear * (1.0 if search.domain == "spin" else 0.5)
     pairs = rows.everywhere(partition.begin_flips, x, spans[0])
-    found, quiet = -1, 0
+    quiet = 0
     for k in range(FLIP_PASSES * len(spans)):
         span, following = spans[k % len(spans)], spans[(k + 1) % len(spans)]
         changes = rows.sums(pairs) - 2 * charge[span.lo : span.hi] * x[span.lo : span.hi]
-        j = int(np.argmin(changes))
-        found = span.lo + j if changes[j] < 0 else -1
-        quiet = 0 if found >= 0 else quiet + 1
+        gaining = np.flatnonzero(changes < 0)
+        flips = span.lo + gaining[np.argsort(changes[gaining])]
+        quiet = 0 if len(flips) else quiet + 1
         if quiet == len(spans) or search.over:
             break
-        if found >= 0:
-            x = x.copy()
-            x[found] = -x[found]
-        pairs = rows.onwards(partition.flip, pairs, found, x, following)
+        if len(flips) > 1:
+            together = rows.added(rows.onwards(partition.prefixes, pairs, flips, x))
+            together -= 2 * np.cumsum(charge[flips] * x[flips])
+            flips = flips[: np.argmin(together) + 1]
+        x = x.copy()
+        x[flips] = -x[flips]
+        pairs = rows.onwards(partition.flip, pairs, flips, x, following)
     search.offer(x[None])
 
 
