@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import chain
 from types import SimpleNamespace
 
@@ -16,10 +17,12 @@ from dcra.accelerator.replicas import best_of, fits
 from dcra.accelerator.rows import rows_of, smoothing_of
 from dcra.accelerator.shape import MOST_PARTS, MOST_ROWS, anneal_shape, sweep_shape
 from dcra.accelerator.sweeper import rule_for
+from dcra.auto import replicas
 from dcra.auto.placement import place
 from dcra.auto.replicas import ReplicaRounds
 from dcra.compiled.form import compile_problem
 from dcra.losses import NAMES, TableLoss, adapt
+from tests.campaign import devices
 
 TABLES = [name for name in NAMES if isinstance(adapt.as_loss(name), TableLoss) and name != "linear"]
 H200 = 232_448
@@ -265,3 +268,23 @@ def test_arrays_of_jax_get_one_back(rng):
     assert isinstance(theirs.x, jax.Array)
     np.testing.assert_array_equal(np.asarray(theirs.x), ours.x)
     assert theirs.fun == ours.fun
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "weight"), [(1e-30, 1.0, 1.0), (1.0, 1e25, 1.0), (4.0e8, -2.0e15, 1e14), (1.0, 0.5, 1e-32)]
+)
+def test_numbers_beyond_single_precision_are_left_to_the_cpu(emulated, monkeypatch, A, b, weight):
+    monkeypatch.setattr(replicas, "PASSES", 2)
+    monkeypatch.setattr(replicas, "END_PASSES", 2)
+    problem = dcra.Problem([dcra.Term("huber", np.full((2, 3), A), np.full(2, b), weight)])
+    with devices.kernels_first() as searches, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = dcra.solve(problem, starts=1, seed=0, device="cuda")
+    assert searches["losses"].call_count == 1
+    assert result.fun == pytest.approx(float(problem.objective(result.x)))
+
+
+def test_objectives_that_are_no_numbers_come_last():
+    E = np.array([np.nan, 3.0, np.inf, 1.0])
+    assert list(best_of(E, 4))[:2] == [3, 1]
+    assert len(best_of(np.full(5, np.nan), 2)) == 2

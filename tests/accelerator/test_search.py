@@ -125,6 +125,15 @@ def test_arrays_come_in_without_a_copy_and_x_goes_back(there, library):
     np.testing.assert_array_equal(to_numpy(result.x), host.x)
 
 
+@pytest.mark.parametrize("method", ["auto", "exact", "milp"])
+def test_weights_on_the_device_are_read_by_whoever_proves(there, method):
+    torch = pytest.importorskip("torch")
+    A, b = gaussian(r=6, n=5, dtype=np.float64)
+    term = dcra.Term("l1", torch.asarray(A, device="cuda"), b, np.linspace(0.5, 1.0, 6))
+    result = dcra.solve(dcra.Problem([term]), method=method)
+    assert result.gap < 1e-4  # the tolerance of HiGHS
+
+
 def test_short_memory_means_fewer_replicas(there, monkeypatch):
     make = Sweeper.__init__
 

@@ -36,6 +36,7 @@ METHODS = {
     "mpec-epm": 0.05,
     "mpec-adm": 0.02,
     "l2box-admm": 0.05,
+    "shapeak": 0.05,
     "mpec-epm-table": 0.5,
     "gurobi": 0.3,
     "cpsat": 0.1,
@@ -103,6 +104,8 @@ class Case:
     sparse: bool = False
     torch: bool = False
     seed: int = 0
+    device: str | None = None
+    starts: int = 2
     profiles: tuple[str, ...] = field(default=(), compare=False)
 
     def problem(self) -> dcra.Problem:
@@ -121,11 +124,12 @@ class Case:
         if self.torch and TORCH:
             from torch import from_numpy
 
-            return from_numpy
+            return lambda A: from_numpy(A).to(self.device or "cpu")
         return sparse.csr_array if self.sparse else np.asarray
 
     def solve(self) -> dcra.Result:
-        return dcra.solve(self.problem(), method=self.method, starts=2, seed=self.seed, n_jobs=1)
+        how = {"method": self.method, "starts": self.starts, "seed": self.seed, "device": self.device}
+        return dcra.solve(self.problem(), n_jobs=1, **how)
 
     @property
     def values(self) -> tuple[float, float]:

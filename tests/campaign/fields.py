@@ -57,8 +57,14 @@ def batch(rng: Rng) -> Words:
     found = dcra.minimize_batch(A, B, loss, domain=domain, starts=2, seed=1, n_jobs=1)
     again = dcra.minimize_batch(A, B, loss, domain=domain, starts=2, seed=1, n_jobs=3)
     wrong = [] if np.array_equal(found.x, again.x) else ["jobs: three of them have another answer than one"]
-    for j in range(k):
-        case = Case(n, domain, "auto", (Part(loss, A, B[:, j], np.asarray(1.0)),))
+    return wrong + columns_judged(found, A, B, loss, domain)
+
+
+def columns_judged(found: dcra.BatchResult, A: np.ndarray, B: np.ndarray, loss: str, domain: str) -> Words:
+    """What is wrong with the objectives of a batch."""
+    wrong = []
+    for j in range(B.shape[1]):
+        case = Case(A.shape[1], domain, "auto", (Part(loss, A, B[:, j], np.asarray(1.0)),))
         truth = truth_of(case)
         at = truth.of(np.asarray(found.x[:, j], float))
         size = np.abs(A).sum() + np.abs(B[:, j]).sum()

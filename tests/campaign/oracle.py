@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 import dcra
+from dcra._array import to_numpy
 from dcra.model.rounding import error_at
 from tests.campaign.cases import Case
 
@@ -110,11 +112,11 @@ def _rows(case: Case, X):
 
 def findings(case: Case, result: dcra.Result, truth: Truth) -> list[str]:
     """What is wrong with a result, in words that begin with its kind."""
-    x = np.asarray(result.x, float)
+    x = np.asarray(to_numpy(result.x), float)
     low, high = case.values
     if x.shape != (case.n,) or not np.all((x == low) | (x == high)):
         return [f"point: {x} is none of the domain"]
-    at, problem = truth.of(x), case.problem()
+    at, problem = truth.of(x), replace(case, torch=False).problem()
     wrong = []
     error = error_at(problem, problem.check_point("x", x))
     if not abs(result.fun - truth.values[at]) <= error + truth.errors[at]:

@@ -16,6 +16,13 @@ from dcra.compiled.form import Compiled
 LARGEST_SUM = 4096.0
 """What the entries of a column may come to: sums of them are added up as halves."""
 
+LARGEST_NUMBER, LARGEST_VALUE = 2.0**60, 2.0**100
+"""What single precision takes: rows and slopes from the one down to its reciprocal, losses from the other."""
+
+
+class OutOfReach(Exception):
+    """Losses of a problem leave the range of single precision, in which kernels add them up."""
+
 
 class Form:
     """F / scale = losses of (A x - b) + linear'x + a constant, over the columns `names` of the problem.
@@ -39,6 +46,7 @@ class Form:
         for p in compiled.pieces:
             inner[:, p.where] = on_device(p.operator.A, number).T[order]
         self.row_squares: Host = cupy.asnumpy(cupy.square(inner).sum(axis=0)).astype(np.float64)
+        self.in_reach = self._in_reach(cupy.asnumpy(abs(inner).max(axis=0)).astype(np.float64), b, c)
         self.scale = 1.0
         if self.plain:
             half, middle = (self.rows.hi - self.rows.lo) / 2, (self.rows.hi + self.rows.lo) / 2
@@ -54,6 +62,17 @@ class Form:
         self.linear = cupy.asarray(self.own_linear)
         self.b = cupy.zeros(shape.rows, np.float32)
         self.b[: self.n_rows] = _single(b)
+
+    def _in_reach(self, largest: Host, b: Host, c: Host) -> bool:
+        """Whether losses stay in the range of single precision; `largest` are the largest entries of rows."""
+        reach = self.n * largest + np.abs(b)
+        numbers = np.abs(np.concatenate([largest, reach, self.rows.slopes(reach)]))
+        numbers = numbers[numbers > 0]
+        size = float(np.sum(np.abs(self.rows.values(reach))) + np.sum(np.abs(c)))
+        return bool(
+            np.all((numbers > 1 / LARGEST_NUMBER) & (numbers < LARGEST_NUMBER))
+            and (size == 0 or 1 / LARGEST_VALUE < size < LARGEST_VALUE)
+        )
 
     def residual(self, X: Any, targets: Any = None) -> Any:
         """A x - b in float32 for points (k, n) or wider, padding included; targets (k, rows) are b."""

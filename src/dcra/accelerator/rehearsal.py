@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dcra.accelerator import device, loader
+from dcra.accelerator.form import OutOfReach
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts
 
@@ -82,8 +83,8 @@ def _hold(way: Way, rehearse: Callable[[], None]) -> None:
             if not threading.main_thread().is_alive():
                 return
             loader.load(kernel, way.number)
-        with suppress(device.library().cuda.memory.OutOfMemoryError), device.memory_watched():
-            rehearse()  # short memory is for the search to tell
+        with suppress(device.library().cuda.memory.OutOfMemoryError, OutOfReach), device.memory_watched():
+            rehearse()  # what keeps a problem from the device is for the search to tell
         with suppress(OSError):  # where nothing can be written, the next process compiles again
             _mark(way).touch()
         _known.add(way)

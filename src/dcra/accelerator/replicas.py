@@ -12,7 +12,7 @@ from dcra._array import Host, to_numpy
 from dcra.accelerator import annealer, device, loader, sweeper
 from dcra.accelerator.annealer import Annealer
 from dcra.accelerator.device import library
-from dcra.accelerator.form import Form
+from dcra.accelerator.form import Form, OutOfReach
 from dcra.accelerator.rows import known, rows_of, smoothing_of
 from dcra.accelerator.shape import MOST_ROWS, AnnealShape, SweepShape, anneal_shape, sweep_shape
 from dcra.accelerator.sweeper import Sweeper
@@ -32,6 +32,9 @@ POOLED = 256
 
 SAME = 1e-6
 """Objectives that differ by less, relatively, are taken to be those of one point."""
+
+WORST = float(np.finfo(np.float64).max)
+"""Stands for objectives that are no numbers."""
 
 
 class Shapes:
@@ -70,6 +73,8 @@ class Replicas:
         cupy = library()
         with cupy.cuda.Device(number):
             self.form = Form(compiled, self.shapes.anneal, number)
+            if not self.form.in_reach:
+                raise OutOfReach
             self.annealer = Annealer(self.form, self.shapes.anneal, number)
             self.sweeper = self._sweeper(self.shapes.replicas(wanted))
         self.count = self.sweeper.count
@@ -179,7 +184,7 @@ def timed(launch: Callable[[], None]) -> float:
 
 def best_of(E: Host, count: int) -> Host:
     """Places of the best values, one of each kind first, then their likes where there are too few."""
-    few = 4 * count
+    E, few = np.nan_to_num(E, nan=WORST, posinf=WORST), 4 * count
     places = np.arange(len(E)) if few >= len(E) else np.flatnonzero(np.partition(E, few)[few] >= E)
     order = places[np.argsort(E[places], kind="stable")]
     steps = np.diff(E[order], prepend=-np.inf)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from dcra.accelerator.device import library, memory_watched
 from dcra.accelerator.engine import Finish, Round
+from dcra.accelerator.form import OutOfReach
 from dcra.accelerator.rehearsal import FEW, Way, play, ready_in_time
 from dcra.accelerator.replicas import Replicas, Shapes, fits
 from dcra.compiled.form import Compiled
@@ -70,12 +71,14 @@ def rehearse(compiled: Compiled, number: int) -> None:
 
 
 def search_replicas(traits: Traits) -> Plan:
-    """The plan; where not even a few replicas find room on the device, the one of the rows below."""
+    """The plan; that of the rows below where numbers are out of reach, or a few replicas find no room."""
     assert traits.device is not None
     starts = traits.search.limits.most_starts
     try:
         with memory_watched():
             return ReplicaRounds(Replicas(traits.compiled, traits.device, starts))
+    except OutOfReach:
+        return traits.without_device()
     except library().cuda.memory.OutOfMemoryError:
         said = "the device has no memory for this problem; it is searched as if there were no kernels for it"
         warnings.warn(said, RuntimeWarning, stacklevel=2)
