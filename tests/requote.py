@@ -1,0 +1,86 @@
+"""`python -m tests.requote` brings the numbers that documents quote up to date with the rows in docs/results.
+
+For after a page was run again. Sentences stay as they are: read them, for the new numbers may belie them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from .quoted import MEASURES, RESULTS, rows_of
+
+ROOT = Path(__file__).parents[1]
+NUMBER = r"[+-]?(?:\d[\d,]*\d|\d)?(?:\.\d+)?(?<=\d)"
+
+
+def fields(says: str) -> list[str]:
+    """The formats of the quoted numbers."""
+    return [f"{{:{spec}}}" for _, field, spec, _ in Formatter().parse(says) if field is not None]
+
+
+def pattern(says: str, *, loose: bool) -> re.Pattern[str]:
+    """The sentence with a group for each quoted number; loosely, with any other number where it has one."""
+    parts = []
+    for text, field, _, _ in Formatter().parse(says):
+        words = re.escape(text).replace(r"\ ", r"\s+")
+        parts.append(re.sub(r"\d[\d,]*(?:\\\.\d+)?", lambda _: NUMBER, words) if loose else words)
+        parts.append(f"({NUMBER})" if field is not None else "")
+    return re.compile("".join(parts))
+
+
+def located(says: str, page: str) -> re.Match[str] | None:
+    """Where a page has the sentence, if it has it once."""
+    for loose in (False, True):
+        found = list(pattern(says, loose=loose).finditer(page))
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def quoting(quote: dict[str, Any], page: str) -> str:
+    """The page with the numbers of this quote's rows."""
+    where = located(quote["says"], page)
+    if where is None:
+        print(f"not found, or more than once: {quote['page']}: {quote['says']}")
+        return page
+    numbers = MEASURES[quote["measure"]](rows_of(quote["rows"]), **quote.get("of", {}))
+    parts, end = [], 0
+    for group, (field, number) in enumerate(zip(fields(quote["says"]), numbers, strict=True), 1):
+        parts += [page[end : where.start(group)], field.format(number)]
+        end = where.end(group)
+    return "".join(parts) + page[end:]
+
+
+def restated(says: str, page: str) -> str:
+    """The sentence with the other numbers as the page has them now."""
+    where = located(says, page)
+    if where is None:
+        return says
+    text, begin = "", where.start()
+    for group, field in enumerate(fields(says), 1):
+        text += page[begin : where.start(group)] + field
+        begin = where.end(group)
+    return re.sub(r"\s+", " ", text + page[begin : where.end()])
+
+
+def main() -> None:
+    """Rewrite pages, then the list of quotes."""
+    listed = RESULTS / "quotes.toml"
+    quotes = tomllib.loads(listed.read_text())["quote"]
+    pages = {name: (ROOT / name).read_text() for name in {quote["page"] for quote in quotes}}
+    for quote in quotes:
+        pages[quote["page"]] = quoting(quote, pages[quote["page"]])
+    text = listed.read_text()
+    for quote in quotes:
+        text = text.replace(f'"{quote["says"]}"', f'"{restated(quote["says"], pages[quote["page"]])}"', 1)
+    for name, page in pages.items():
+        (ROOT / name).write_text(page)
+    listed.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
