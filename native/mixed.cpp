@@ -132,16 +132,17 @@ int64_t tabu(const Model<S>& given, const C& given_couplings, T* s, T* z, T* g, 
     int64_t work = 0;
     for (int64_t i = 0; i < moves; ++i) {
         double chosen_loss = 0, chosen_rise = std::numeric_limits<double>::infinity();
+        const double least = score[0] < score[1] ? score[0] : score[1];  // kept or not: pauses must not show
         int64_t chosen = -1;
         for (int64_t j = 0; j < n; ++j) {
             const double loss = loss_after(model, s, z, score, j), rise = loss - score[2] - double(s[j] * g[j]);
             work += length(model.A, j);
-            if (rise < chosen_rise && (memory.until[j] <= memory.clock[0] || score[0] + rise < score[1]))
+            if (rise < chosen_rise && (memory.until[j] <= memory.clock[0] || score[0] + rise < least))
                 chosen = j, chosen_loss = loss, chosen_rise = rise;
         }
         ++memory.clock[0];
         if (chosen < 0) continue;
-        if (chosen_rise > 0 && score[0] < score[1]) keep_spins(s, memory.best, n, score);
+        if (chosen_rise >= 0 && score[0] < score[1]) keep_spins(s, memory.best, n, score);
         memory.until[chosen] = memory.clock[0] + tenure + below(memory.rng, spread);
         turn(model, couplings, s, z, g, score, chosen, chosen_loss);
     }

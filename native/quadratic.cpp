@@ -154,7 +154,8 @@ DCRA_INLINE int64_t best_move(const T* s, const T* g, const double* score, const
             return gain(lane, i) == splat<typename decltype(lane)::Value>(free);
         });
     if (free > best || (free == best && spare < chosen)) return spare;  // the best of all
-    return chosen < n && score[0] - double(best) < score[1] ? chosen : spare;
+    const double least = score[0] < score[1] ? score[0] : score[1];  // kept or not: pauses must not show
+    return chosen < n && score[0] - double(best) < least ? chosen : spare;
 }
 
 // Make `moves` best flips that are not tabu, or that beat the best point. `barred` and `list` are scratch.
@@ -173,7 +174,7 @@ int64_t tabu(const S& given, T* s, T* g, double* score, const TabuMemory<T>& giv
         const int64_t j = best_move(s, g, score, memory.until, C.n, memory.clock[0], bar);
         ++memory.clock[0];
         if (j < 0) continue;
-        if (s[j] * g[j] < 0 && score[0] < score[1]) keep_spins(s, memory.best, C.n, score);
+        if (s[j] * g[j] <= 0 && score[0] < score[1]) keep_spins(s, memory.best, C.n, score);
         memory.until[j] = memory.clock[0] + tenure + below(memory.rng, spread);
         bar.add(j);
         turn(C, s, g, score, j);

@@ -83,7 +83,7 @@ int64_t tabu(const Model<S>& model, const S& mirror, T* x, T* z, double* score, 
         const int64_t j = best_move(score, rises, until, n, clock[0]);
         ++clock[0];
         if (j < 0) continue;
-        if (rises[j] > 0 && score[0] + score[1] < score[2]) keep(x, best_x, n, score);
+        if (rises[j] >= 0 && score[0] + score[1] < score[2]) keep(x, best_x, n, score);
         until[j] = clock[0] + tenure + below(rng, 1 + tenure / 3);
         work += move(model, mirror, x, z, score, rises, j);
     }

@@ -53,10 +53,10 @@ def tabu(C, s, g, score, best, until, clock, rng, moves, tenure, spread):
     for _ in range(moves):
         gain = s * g
         j = int(np.argmax(gain))
-        if not score[0] - gain[j] < score[1]:
+        if not score[0] - gain[j] < min(score[:2]):
             j = int(np.argmax(np.where(until <= clock[0], gain, -np.inf)))
         clock[0] += 1
-        if gain[j] < 0:
+        if gain[j] <= 0:
             keep(s, best, score)
         until[j] = clock[0] + tenure + below(rng, spread)
         turn(C, s, g, score, j)

@@ -21,7 +21,7 @@ from dcra.engines import DCRA, Engine, State, Sweep
 from dcra.engines.base import Starts
 from dcra.methods import METHODS
 from dcra.result import Progress, Status
-from dcra.search.driver import absorb, run
+from dcra.search.driver import CHUNK_SECONDS, absorb, paced, run
 from dcra.search.plans import Outcome, Repeat, Task
 from dcra.search.state import CALLBACK_INTERVAL, Limits, Search
 
@@ -507,3 +507,20 @@ def test_columns_of_very_different_size_do_not_make_a_proof(seed):
     result = dcra.minimize(A, b, seed=0)
     points = np.array(list(product([-1.0, 1.0], repeat=6)))
     assert result.fun == pytest.approx(np.abs(points @ A.T - b).sum(axis=1).min(), rel=1e-3)
+
+
+def test_steps_are_paced_by_what_they_did():
+    assert paced(1000, CHUNK_SECONDS / 4) == 2000
+    assert paced(1000, CHUNK_SECONDS / 4, done=900) == 2000
+    assert paced(1000, CHUNK_SECONDS / 4, done=10) == 1000  # it ended early: nothing is known
+    assert paced(1000, 10 * CHUNK_SECONDS) == 100
+    assert paced(1000, 10 * CHUNK_SECONDS, done=500) == 50
+    assert paced(1, 1.0) == 1
+
+
+def test_short_runs_do_not_make_the_next_one_blind():
+    """Each takes less than a step may; what one is asked for must not double from run to run."""
+    work = 1 << 20
+    for _ in range(40):
+        work = paced(work, CHUNK_SECONDS / 10, done=1 << 16)
+    assert work == 1 << 20

@@ -67,10 +67,12 @@ class ChoiceTabuState(QuadraticState):
         self.until, self.clock = np.zeros(self.compiled.n, np.int64), np.zeros(1, np.int64)
 
     def search(self, work: int) -> bool:
-        count = int(min(self.engine.moves - self.clock[0], max(1, work // self.compiled.n)))
+        left = self.engine.moves - self.clock[0]
+        count = int(min(left, self.until_refresh(work // self.compiled.n, 1)))
         memory = (self.until, self.clock, count, self.tenure, SPREAD, DRIFT * self.tiny, self.group, self.up)
         self._work += self.moves.tabu_choices(*self.arrays, self.best, self.rng, *memory)
         self._steps += count
+        self.moved(count)
         return bool(self.clock[0] >= self.engine.moves)
 
 

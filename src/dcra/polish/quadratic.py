@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 UNIT = 0.6
 """The unit of temperature as a share of what the couplings of a spin add up to when all signs are random."""
 
-MOST_WORK = 2_000_000
-"""Entries touched by one call: the end of a short run says nothing about how long the next may pause."""
-
-REFRESH = 256
-"""Chunks of work between two exact computations of fields that are not whole numbers."""
+REFRESH = 1000
+"""Passes, or moves in units of n, between two exact computations of fields that are not whole numbers."""
 
 
 def temperature_unit(compiled: Compiled) -> float:
@@ -67,7 +64,7 @@ class QuadraticState(PolishState):
         self.tables = compiled.tables(np.float64) if compiled.pieces else None
         self.dtype = np.dtype(np.float64) if compiled.pieces else self.quadratic.dtype
         self.score = np.zeros(3)
-        self.chunks = 0
+        self._moved = 0  # trials since the fields were computed
         super().__init__(compiled, starts)
 
     def begin(self) -> None:
@@ -95,6 +92,7 @@ class QuadraticState(PolishState):
             self.arrays: tuple[Any, ...] = (quadratic.C, self.s, self.g, self.score[:2])
         else:
             self._measure_losses()
+        self._moved = 0
         self._work += 1.0 * self.compiled.work_per_pass
 
     def _measure_losses(self) -> None:
@@ -113,12 +111,16 @@ class QuadraticState(PolishState):
         """A gain below this is rounding."""
         return 0.0 if self.quadratic.exact and self.tables is None else 1e-12 * abs(self.score[0])
 
-    def advance(self, work: int) -> None:
-        before = self.current
-        super().advance(min(work, MOST_WORK))
-        self.chunks += 1
-        inexact = self.tables is not None or not self.quadratic.exact
-        if self.current == before and not self.done and inexact and self.chunks % REFRESH == 0:
+    def until_refresh(self, wanted: float, trials: int) -> int:
+        """So many of the steps wanted, of `trials` each, as may be made before fields are computed anew."""
+        exact = self.tables is None and self.quadratic.exact
+        left = inf if exact else -(-(REFRESH * self.compiled.n - self._moved) // trials)
+        return int(min(max(1.0, wanted), left))
+
+    def moved(self, trials: int) -> None:
+        """Take note of trials, and compute fields anew where `until_refresh` has ended."""
+        self._moved += trials
+        if self._moved >= REFRESH * self.compiled.n:
             best = self.score[1]
             self.place(self.s)
             self.score[1] = best
@@ -178,7 +180,8 @@ class QuadraticAnnealState(QuadraticFlipState):
     def search(self, work: int) -> bool:
         if self.passed >= self.engine.passes:
             return super().search(work)
-        count = int(min(self.engine.passes - self.passed, max(1.0, work / self.pass_work)))
+        count = self.until_refresh(work / self.pass_work, self.compiled.n)
+        count = min(self.engine.passes - self.passed, count)
         ladder = self.temperatures[self.passed : self.passed + count]
         done = self.anneal(ladder)
         self.pass_work = max(1.0, 0.5 * (self.pass_work + done / count))
@@ -187,6 +190,8 @@ class QuadraticAnnealState(QuadraticFlipState):
         self.passed += count
         if self.passed == self.engine.passes:
             self.place(self.best)
+        else:
+            self.moved(count * self.compiled.n)
         return False
 
     def anneal(self, ladder: Host) -> int:
@@ -206,8 +211,9 @@ class QuadraticTabuState(QuadraticState):
 
     def search(self, work: int) -> bool:
         move_work = self.compiled.n + self.compiled.work_per_pass // self.compiled.n
-        count = int(min(self.moves - self.memory.clock[0], max(1, work // move_work)))
+        count = int(min(self.moves - self.memory.clock[0], self.until_refresh(work // move_work, 1)))
         spread = max(1, 1 + self.tenure // 3)
         self._work += self.kernels.tabu(*self.arrays, self.memory, count, self.tenure, spread)
         self._steps += count
+        self.moved(count)
         return bool(self.memory.clock[0] >= self.moves)

@@ -32,6 +32,9 @@ MAX_CHUNK = 1 << 40
 FIRST_CHUNK = 200_000
 """Entries of A that loops touch before anything is measured."""
 
+WHOLE = 0.125
+"""Share of the work asked for from which on a step is taken for a whole one: estimates are off."""
+
 BOUND_SHARE = 0.1
 """Share of a time limit that the lower bound may take."""
 
@@ -199,9 +202,9 @@ def advance_in_steps(
     """Advance a state until it is done or `halted`, looking around in between; the work of the last step."""
     try:
         while not state.done and not halted():
-            begin = clock()
+            begin, before = clock(), state.work
             state.advance(work)
-            work = paced(work, clock() - begin)
+            work = paced(work, clock() - begin, state.work - before)
             look()
     except OutOfTime:
         pass
@@ -221,10 +224,16 @@ def first_chunk(compiled: Compiled) -> int:
     return FIRST_CHUNK if compiled.loops else compiled.work_per_pass
 
 
-def paced(work: int, seconds: float) -> int:
-    """The work that would have taken CHUNK_SECONDS, changing by a factor of two at most."""
-    factor = CHUNK_SECONDS / max(seconds, 1e-6)
-    return min(MAX_CHUNK, max(1, int(work * min(2.0, max(0.5, factor)))))
+def paced(asked: int, seconds: float, done: float = 0.0) -> int:
+    """The work that would have taken CHUNK_SECONDS, no more than twice what was asked for.
+
+    Where `done`, what was touched of it, is known, a step that ended early and quickly says nothing.
+    """
+    if seconds > CHUNK_SECONDS:
+        return max(1, int(min(asked, done or asked) * CHUNK_SECONDS / seconds))
+    if 0 < done < WHOLE * asked:
+        return asked
+    return min(MAX_CHUNK, int(asked * min(2.0, CHUNK_SECONDS / max(seconds, 1e-6))))
 
 
 def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
@@ -247,7 +256,8 @@ def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
     while not stage.done and not search.halted() and clock() < end and stage.rounds < rounds:
         begin = clock()
         in_time(partial(stage.advance, work))
-        work = paced(work, clock() - begin)
+        if limit is not None:  # else rounds are counted, and steps must be the same each time
+            work = paced(work, clock() - begin)
         tick()
     return rounded_up(search.compiled.problem, stage.bound - relaxation.forgiven)
 

@@ -116,11 +116,12 @@ class Clauses:
             raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; got {n}")
         _check_weight(weight, hard)
         clause = np.repeat(np.arange(ptr.size - 1, dtype=np.int64), np.diff(ptr))
-        key = clause * (2 * n + 2) + 2 * np.abs(literals) + (literals < 0)
+        bits = (2 * n + 1).bit_length()  # of a literal; shifts are much quicker than divisions
+        key = (clause << bits) + 2 * np.abs(literals) + (literals < 0)
         key.sort()
         key = key[np.append(True, key[1:] != key[:-1])] if key.size else key
         opposed = np.flatnonzero((key[1:] ^ 1) == key[:-1])  # 2v and 2v + 1, neighbours of one clause
-        clause, rest = key // (2 * n + 2), key % (2 * n + 2)
+        clause, rest = key >> bits, key & ((1 << bits) - 1)
         keep = np.ones(ptr.size - 1, bool)
         keep[clause[opposed]] = False
         counts = np.bincount(clause, minlength=keep.size)[keep]
