@@ -31,7 +31,7 @@ SHARES = {True: (0.3, 0.5), False: (0.02, 0.3)}
 """Shares of a time limit that a tree beside a search may take, and may take if it will be closed by then:
 where the gap is small, and where it is not."""
 
-PASSES = {True: (200.0, 800.0), False: (8.0, 120.0)}
+PASSES = {True: (200.0, 800.0), False: (5.0, 120.0)}
 """The same where starts are counted, as passes over A for each of them."""
 
 ROOTS = 1.5
