@@ -104,6 +104,8 @@ class Quadratic:
             parts = (rest.data[keep], (row[keep], col[keep]))
             return SparseMatrix(sparse.csc_array(sparse.coo_array(parts, shape=rest.shape)))
         xp = namespace(operator.A)
+        if operator.A.dtype == xp.float64 and not self.diagonal.any():
+            return operator
         A = xp.astype(operator.A, xp.float64, copy=True)
         if is_numpy(A):
             np.fill_diagonal(A, 0.0)
