@@ -10,6 +10,7 @@ from dcra._kernels import library
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
+from dcra.exact.coupled_kinks import has_coupled_kinks
 from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.kinks import has_kinks
 from dcra.losses import Loss
@@ -79,8 +80,8 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
         _loops(compiled)
         if couplings_alone(compiled.problem)
         else ""
-        if has_kinks(compiled.problem)
-        else "losses of the table, or logistic ones, and A by columns and not too large, or couplings alone"
+        if has_kinks(compiled.problem) or has_coupled_kinks(compiled.problem)
+        else "losses of the table, or logistic ones, and A and couplings by columns and not too large"
     ),
     "clauses": lambda compiled: (
         "" if hasattr(compiled.problem, "clauses") else "clauses, as of dcra.apps.maxsat"

@@ -294,10 +294,15 @@ class Result:
     def proof(self, path: str | PathLike[str]) -> None:
         """Write the tree that proves x the best to an .npz file, which `dcra verify` checks."""
         if self.certificate is None:
+            other = (
+                "; trees of couplings beside losses or constraints are not written, and there is "
+                "none where the first lower bound equals the first answers"
+            )
             raise ValueError(
                 f"there is no tree to write: `proof` needs one that is closed, as method 'exact' leaves it "
                 f"with status 'optimal'; "
                 f"got status {self.status.value!r} of method {self.method!r}"
+                f"{other if self.status is Status.OPTIMAL else ''}"
             )
         with open(path, "wb") as file:
             np.savez_compressed(file, **self.certificate.arrays())

@@ -44,6 +44,9 @@ LARGE = 0.1
 COUPLED = 0.25
 """Share of cases that are couplings alone."""
 
+BESIDE = 0.3
+"""Share of the others that have couplings beside losses and constraints."""
+
 FEW_SPINS = 3
 """Spins that are left up to which trees over couplings look at all points: there would be no trees else."""
 
@@ -54,13 +57,17 @@ Counts = Counter[str]
 
 
 def draw(rng: Rng) -> Case:
-    """A case for trees: no quadratic part, or couplings alone."""
+    """A case for trees: couplings alone, beside losses and constraints, or none."""
     case = draw_case(rng, MOST_VARIABLES if rng.random() < LARGE else FEW)
     if rng.random() < COUPLED:
         name = str(rng.choice(list(PROFILES)))
         Q = PROFILES[name](rng, (case.n, case.n))
         return replace(case, method="exact", parts=(), rows=(), quadratic=Q, profiles=(*case.profiles, name))
     linear = case.linear if case.parts or case.linear is not None else rng.standard_normal(case.n)
+    if rng.random() < BESIDE:
+        name = str(rng.choice(list(PROFILES)))
+        Q = PROFILES[name](rng, (case.n, case.n)) * (rng.random((case.n, case.n)) < rng.choice([0.3, 1.0]))
+        return replace(case, method="exact", quadratic=Q, linear=linear, profiles=(*case.profiles, name))
     return replace(case, method="exact", quadratic=None, linear=linear)
 
 
@@ -87,10 +94,13 @@ def judged(case: Case, counts: Counts, rng: Rng | None = None) -> list[str]:
         counts["overflow"] += 1
         return []
     counts[f"solved, {result.status}"] += 1
+    if case.quadratic is not None and (case.parts or case.rows):
+        counts[f"couplings beside others, {result.status}"] += 1
     wrong = findings(case, result, truth)
     if rng is not None and result.certificate is not None:
         wrong += about_file(case, result, truth, counts, rng)
-    if rng is not None and case.quadratic is not None and case.n <= FEW:
+    alone = case.quadratic is not None and not case.parts and not case.rows
+    if rng is not None and alone and case.n <= FEW:
         wrong += about_pool(case, truth, int(rng.integers(2, 9)), counts)
     return wrong
 

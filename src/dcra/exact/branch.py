@@ -16,11 +16,16 @@ from dcra._array import Host
 from dcra._kernels.branching import Answer, Event
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
+from dcra.exact.coupled_kinks import coupled_form
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import KinkForm, kink_form
 from dcra.exact.plain_subtree import PlainSubtree
 from dcra.exact.proof_log import ProofLog, Written
+from dcra.exact.squares import Squares
 from dcra.exact.subtree import Gains, OpenNode, Subtree
+
+PAUSE = 10_000_000
+"""Entries touched between two pauses at most: annealing before may have taken longer strides."""
 
 
 class Taken(NamedTuple):
@@ -41,7 +46,8 @@ class Branch(Engine):
     """An open node, for at most `budget` nodes below it.
 
     `cutoff` and `best` are values in the form's units; `fun` is what a point must fall below to be told.
-    Nodes below are numbered from `numbers`; what is concluded may take `record` bytes.
+    Nodes below are numbered from `numbers`; what is concluded may take `record` bytes. `squares` stand for
+    couplings.
     """
 
     mesh: tuple[float, ...]
@@ -53,6 +59,7 @@ class Branch(Engine):
     best: float
     fun: float
     record: int
+    squares: Squares | None = None
 
     name: ClassVar[str] = "exact"
 
@@ -60,12 +67,14 @@ class Branch(Engine):
         return BranchState(self, compiled)
 
 
-def form_of(compiled: Compiled, mesh: tuple[float, ...]) -> KinkForm:
+def form_of(compiled: Compiled, mesh: tuple[float, ...], squares: Squares | None = None) -> KinkForm:
     """The sum of kinks of a problem, made once."""
-    return compiled.once(_make_form, mesh)
+    return compiled.once(_make_form, mesh, squares)
 
 
-def _make_form(compiled: Compiled, mesh: tuple[float, ...]) -> KinkForm:
+def _make_form(compiled: Compiled, mesh: tuple[float, ...], squares: Squares | None) -> KinkForm:
+    if squares is not None:
+        return coupled_form(compiled.problem, squares, mesh)
     return kink_form(compiled.problem, mesh)
 
 
@@ -74,7 +83,7 @@ class BranchState(State):
 
     def __init__(self, own: Branch, compiled: Compiled) -> None:
         self.own, self.compiled = own, compiled
-        form = self.form = form_of(compiled, own.mesh)
+        form = self.form = form_of(compiled, own.mesh, own.squares)
         self.incumbent = Incumbent(compiled, form)
         self.incumbent.cutoff, self.incumbent.best = own.cutoff, own.best
         self.incumbent.fun = own.fun
@@ -95,7 +104,7 @@ class BranchState(State):
         if self.done:
             return
         best = self.incumbent
-        self.answer = self.below.advance(work, best.cutoff, best.best)
+        self.answer = self.below.advance(min(work, PAUSE), best.cutoff, best.best)
         self._work += self.below.worked
         if self.answer in (Answer.FOUND, Answer.REACHED):
             point = self.below.point(leaf=self.answer is Answer.REACHED)

@@ -133,13 +133,18 @@ def is_straight(problem: Problem) -> bool:
 
 def has_kinks(problem: Problem) -> bool:
     """Whether a problem is, or is bounded by, a sum of kinks, with matrices that may be laid out."""
-    known = all(isinstance(t.loss, TableLoss | Logistic) for t in problem.terms)
-    if not known or problem.quadratic is not None:
-        return False
+    rows = kink_rows(problem)
+    return rows is not None and problem.quadratic is None and problem.n * rows <= MOST_ENTRIES
+
+
+def kink_rows(problem: Problem) -> int | None:
+    """Rows of the kinks of losses and constraints, at most; None where they cannot be written down."""
+    if not all(isinstance(t.loss, TableLoss | Logistic) for t in problem.terms):
+        return None
+    if any(isinstance(t.operator, MatrixFree) for t in problem.terms):
+        return None
     rows = 1 if problem.constraints is None else 1 + 2 * len(problem.constraints)
-    rows += sum(t.operator.shape[0] * (2 * MOST_TANGENTS if _curved(t) else 2) for t in problem.terms)
-    matrices = not any(isinstance(t.operator, MatrixFree) for t in problem.terms)
-    return matrices and problem.n * rows <= MOST_ENTRIES
+    return rows + sum(t.operator.shape[0] * (2 * MOST_TANGENTS if _curved(t) else 2) for t in problem.terms)
 
 
 def mesh_at(problem: Problem, x: Host | None) -> tuple[float, ...]:
@@ -173,7 +178,7 @@ def kink_form(problem: Problem, mesh: tuple[float, ...] | None = None) -> KinkFo
         block for term, first in zip(problem.terms, mesh, strict=True) for block in _rows_of(term, first)
     ]
     soft = sum(block.b.size for block in blocks)
-    blocks += [] if problem.constraints is None else _hard_rows(problem.constraints)
+    blocks += [] if problem.constraints is None else hard_rows(problem.constraints)
     if not blocks:
         none = np.zeros(1)
         blocks = [RowBlock(np.zeros((1, problem.n)), none, none, none)]
@@ -274,7 +279,7 @@ def _inward(weight: Host, slope: float, towards: float) -> Host:
     return np.where(exact, product, np.nextafter(product, towards))
 
 
-def _hard_rows(constraints: Constraints) -> list[RowBlock]:
+def hard_rows(constraints: Constraints) -> list[RowBlock]:
     """Ends are moved outwards by what counts as satisfied, and by what rounding may add to that."""
     G = constraints.G.toarray().astype(np.float64)
     room = np.where(constraints.whole, 0.0, constraints.slack + 2 * constraints.rounding)

@@ -10,6 +10,7 @@ import numpy as np
 from dcra._array import Host
 from dcra._kernels.branching import Event
 from dcra.exact.branch import Branch, Taken
+from dcra.exact.coupled_kinks import squares_in
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import KinkForm
 from dcra.exact.open_nodes import OpenNodes
@@ -70,7 +71,8 @@ class ProofTree(OpenNodes[OpenNode]):
         self.count += 1
         self.away[node.number] = node
         gains = Gains(self.form.n, self.gains)
-        return Branch(self.form.mesh, node, gains, first, budget, best.cutoff, best.best, best.fun, record)
+        known = (best.cutoff, best.best, best.fun)
+        return Branch(self.form.mesh, node, gains, first, budget, *known, record, squares_in(self.form))
 
     def _own_slopes_reach(self, node: OpenNode) -> bool:
         """Whether what would be written down closes a node: its bound may be that of a node above."""

@@ -13,12 +13,15 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts
 from dcra.exact.branch import Branch, BranchState, Taken, form_of
 from dcra.exact.certificate import Certificate
+from dcra.exact.coupled_kinks import CoupledForm
 from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.couplings_tree import CouplingsProof
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import KinkForm, Unfit, mesh_at
 from dcra.exact.proof_log import ProofLog
 from dcra.exact.proof_tree import Closed, ProofTree
+from dcra.exact.squares import Squares
+from dcra.exact.squaring import Squaring, SquaringState
 from dcra.exact.tree_proof import TreeProof
 
 
@@ -91,16 +94,27 @@ class ProofState(TreeProof):
     ) -> None:
         super().__init__(compiled)
         self.patience = patience or ENDLESS
+        self.points, self.record = points, record
         self.given_up = False
         self.current: BranchState | None = None
+        self.squaring: Squaring | None = None  # what is to be done before
+        self.preparing: SquaringState | None = None
+        if compiled.problem.quadratic is None:
+            self._begin(None)
+        else:
+            self.squaring = Squaring(np.zeros(compiled.n) if points is None else np.atleast_2d(points)[0])
+
+    def _begin(self, squares: Squares | None) -> None:
+        compiled, points = self.compiled, self.points
+        x = None if points is None else compiled.in_domain(np.atleast_2d(points)[0])
+        problem = compiled.problem if squares is None else squares.stand_in(compiled.problem)
         try:
-            x = None if points is None else compiled.in_domain(np.atleast_2d(points)[0])
-            self.form = form_of(compiled, mesh_at(compiled.problem, x))
+            self.form = form_of(compiled, mesh_at(problem, x), squares)
         except Unfit:
             return
         self.incumbent = Incumbent(compiled, self.form)
         self.tree = ProofTree(self.form, self._first_slopes(points), self.incumbent)
-        self.log = ProofLog(self.form, record)
+        self.log = ProofLog(self.form, 0 if squares is not None else self.record)
         if points is not None:
             self._offer(points)
 
@@ -113,7 +127,10 @@ class ProofState(TreeProof):
         slopes = np.where(form.A @ x > form.b, form.hi, form.lo)
         return np.where(np.isfinite(slopes), slopes, 0.0)
 
-    def hand_out(self) -> Branch | None:
+    def hand_out(self) -> Branch | Squaring | None:
+        if self.squaring is not None:
+            first, self.squaring = self.squaring, None
+            return first
         while self.form is not None:
             found = self.tree.hand_out(self.log.left if self.log.complete else 0)
             if not isinstance(found, Closed):
@@ -122,7 +139,11 @@ class ProofState(TreeProof):
             self._look_at(self.compiled.encode(found.leaves))
         return None
 
-    def take_back(self, taken: Taken, spins: Host) -> None:
+    def take_back(self, taken: Taken | Squares | None, spins: Host) -> None:
+        if not isinstance(taken, Taken):  # there are no squares where numbers are too large
+            if taken is not None:
+                self._begin(taken)
+            return
         self.tree.take_back(taken)
         self.log.join(taken.written)
         self._offer(spins)
@@ -132,9 +153,18 @@ class ProofState(TreeProof):
     def advance(self, work: int) -> None:
         if self.done:
             return
+        if self.preparing is not None:
+            self.preparing.advance(work)
+            if self.preparing.done:
+                squares, self.preparing = self.preparing.squares, None
+                self.take_back(squares, np.empty((0, self.compiled.n)))
+            return
         if self.current is None:
             branch = self.hand_out()
-            self.current = None if branch is None else BranchState(branch, self.compiled)
+            if isinstance(branch, Squaring):
+                self.preparing = branch.start(self.compiled, Starts(0, 0, 1))
+            elif branch is not None:
+                self.current = BranchState(branch, self.compiled)
             return
         self.current.advance(self.patience.portion(self.work_done, work))
         if self.current.improved:
@@ -159,7 +189,9 @@ class ProofState(TreeProof):
 
     @property
     def done(self) -> bool:
-        return self.form is None or (self.tree.done and self.current is None) or self.given_up
+        if self.form is None:
+            return self.squaring is None and self.preparing is None
+        return (self.tree.done and self.current is None) or self.given_up
 
     @property
     def nodes(self) -> int:
@@ -174,7 +206,7 @@ class ProofState(TreeProof):
     def certificate(self) -> Certificate | None:
         """The proof, once the tree is closed; None where it was not, or took too much to write down."""
         closed = self.form is not None and self.tree.done and self.fun < inf
-        if not closed or not self.log.complete:
+        if not closed or not self.log.complete or isinstance(self.form, CoupledForm):
             return None
         events, ends, values = self.log.arrays()
         point = np.where(self.spins > 0, 1, -1)

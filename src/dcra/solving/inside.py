@@ -9,6 +9,7 @@ from math import inf
 import numpy as np
 
 from dcra._array import Host, to_numpy
+from dcra.exact.coupled_kinks import has_coupled_kinks
 from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.kinks import has_kinks
 from dcra.methods import resolve
@@ -40,7 +41,9 @@ def with_pool(problem: Problem, result: Result, options: SolveOptions, begun: fl
         return result
 
     def solve_one(twin: Problem) -> Result | None:
-        if engine.plan == "prove" and not has_kinks(twin):  # its rows are too many
+        if engine.plan == "prove" and not (
+            has_kinks(twin) or has_coupled_kinks(twin)
+        ):  # its rows are too many
             return None
         left = None if limit is None else begun + limit - time.perf_counter()
         if left is not None and left < LEAST_SECONDS:
