@@ -10,9 +10,8 @@ from dcra._kernels import library
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
-from dcra.exact.coupled_kinks import has_coupled_kinks
-from dcra.exact.couplings_form import couplings_alone
-from dcra.exact.kinks import has_kinks
+from dcra.exact.dual_rows import KNOWN
+from dcra.exact.trees import TreeKind, tree_kind
 from dcra.losses import Loss
 from dcra.messages import suggest
 from dcra.model.operators import MATERIALIZE_ENTRIES, MatrixFree
@@ -76,13 +75,7 @@ NEEDS: dict[str, Callable[[Compiled], str]] = {
     "piecewise quadratic": lambda compiled: _losses(
         compiled, "piecewise quadratic", load("dcra.exact.mixed_model:piecewise_quadratic")
     ),
-    "kinks": lambda compiled: (
-        _loops(compiled)
-        if couplings_alone(compiled.problem)
-        else ""
-        if has_kinks(compiled.problem) or has_coupled_kinks(compiled.problem)
-        else "losses of the table, or logistic ones, and A and couplings by columns and not too large"
-    ),
+    "tree": lambda compiled: _tree(compiled),
     "clauses": lambda compiled: (
         "" if hasattr(compiled.problem, "clauses") else "clauses, as of dcra.apps.maxsat"
     ),
@@ -176,6 +169,16 @@ def missing(engine: Engine, compiled: Compiled) -> list[str]:
 def _loops(compiled: Compiled) -> str:
     why = library.why_not()
     return "" if compiled.loops else "the compiled loops" + (f" ({why})" if why else "")
+
+
+def _tree(compiled: Compiled) -> str:
+    kind = tree_kind(compiled.problem)
+    if kind is TreeKind.COUPLINGS:
+        return _loops(compiled)
+    if kind is not TreeKind.NONE:
+        return ""
+    others = _losses(compiled, "known convex", lambda loss: isinstance(loss, KNOWN))
+    return others or "A and couplings by columns and not too large"
 
 
 def _losses(compiled: Compiled, kind: str, fits: Callable[[Loss], bool]) -> str:

@@ -295,8 +295,8 @@ class Result:
         """Write the tree that proves x the best to an .npz file, which `dcra verify` checks."""
         if self.certificate is None:
             other = (
-                "; trees of couplings beside losses or constraints are not written, and there is "
-                "none where the first lower bound equals the first answers"
+                "; trees of couplings beside losses or constraints, and of l2 and maximum losses, are not "
+                "written, and there is none where all points were tried or the first lower bound sufficed"
             )
             raise ValueError(
                 f"there is no tree to write: `proof` needs one that is closed, as method 'exact' leaves it "

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
@@ -22,7 +24,7 @@ import numpy as np
 
 import dcra
 from dcra._kernels.branching import Event
-from dcra.exact import couplings_branch
+from dcra.exact import couplings_branch, dual_branch
 from dcra.exact.certificate import Certificate
 from dcra.exact.couplings_certificate import AnyCertificate, PairCertificate
 from dcra.exact.verification import verify
@@ -50,6 +52,9 @@ BESIDE = 0.3
 FEW_SPINS = 3
 """Spins that are left up to which trees over couplings look at all points: there would be no trees else."""
 
+FEW_LEFT = 1
+"""The same of trees by dual bounds."""
+
 EVERY = 20
 """Cases of which the proof of one is written, verified and damaged."""
 
@@ -71,10 +76,17 @@ def draw(rng: Rng) -> Case:
     return replace(case, method="exact", quadratic=None, linear=linear)
 
 
+@contextmanager
+def larger_trees() -> Iterator[None]:
+    """All points are looked at later than they would be."""
+    with patch.object(couplings_branch, "SMALL", FEW_SPINS), patch.object(dual_branch, "SMALL", FEW_LEFT):
+        yield
+
+
 def solved(case: Case) -> dcra.Result | str:
     """The result of a case, or why there is none."""
     try:
-        with warnings.catch_warnings(), patience(), patch.object(couplings_branch, "SMALL", FEW_SPINS):
+        with warnings.catch_warnings(), patience(), larger_trees():
             warnings.simplefilter("ignore")
             return case.solve()
     except (ValueError, SolverUnavailable) as error:
@@ -96,6 +108,8 @@ def judged(case: Case, counts: Counts, rng: Rng | None = None) -> list[str]:
     counts[f"solved, {result.status}"] += 1
     if case.quadratic is not None and (case.parts or case.rows):
         counts[f"couplings beside others, {result.status}"] += 1
+    if any(part.loss in ("l2", "linf") for part in case.parts):
+        counts[f"l2 or maximum losses, {result.status}"] += 1
     wrong = findings(case, result, truth)
     if rng is not None and result.certificate is not None:
         wrong += about_file(case, result, truth, counts, rng)
@@ -108,7 +122,7 @@ def judged(case: Case, counts: Counts, rng: Rng | None = None) -> list[str]:
 def about_pool(case: Case, truth: Truth, size: int, counts: Counts) -> list[str]:
     """What is wrong with the best points of couplings alone, judged without rounding."""
     problem = case.problem()
-    with warnings.catch_warnings(), patch.object(couplings_branch, "SMALL", FEW_SPINS):
+    with warnings.catch_warnings(), larger_trees():
         warnings.simplefilter("ignore")
         pool = dcra.solve(problem, method="exact", starts=1, seed=case.seed, n_jobs=1, pool=size).pool
     if not pool.proven:

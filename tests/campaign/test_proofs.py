@@ -32,6 +32,7 @@ def test_a_slice_of_the_campaign(seed, monkeypatch):
     assert counts["damaged files refused"] > 2
     assert counts["pools proven"] > 0
     assert counts["couplings beside others, optimal"] > 3
+    assert counts["l2 or maximum losses, optimal"] > 3
 
 
 def test_a_bound_above_the_truth_is_seen(monkeypatch):

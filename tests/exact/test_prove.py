@@ -14,7 +14,7 @@ import dcra
 from dcra._kernels.branching import Event
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import compile_problem
-from dcra.exact import kinks
+from dcra.exact import dual_rows, kinks
 from dcra.exact.branch import BranchState
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import Unfit, has_kinks, kink_form, mesh_at
@@ -300,8 +300,9 @@ def test_a_callback_ends_it():
 
 
 def test_what_it_does_not_take_is_refused_in_words():
-    with pytest.raises(ValueError, match="losses of the table, or logistic ones"):
-        dcra.minimize(np.eye(3), np.ones(3), "linf", method="exact")
+    words = r"known convex losses \(not CappedL1\); methods that fit: auto, .*flip"
+    with pytest.raises(ValueError, match=words):
+        dcra.minimize(np.eye(60), np.ones(60), "capped_l1", method="exact")
     assert not has_kinks(dcra.Problem(quadratic=np.eye(3)))
 
 
@@ -379,6 +380,7 @@ def test_a_pool_whose_next_trees_have_no_room_is_not_called_proven(monkeypatch):
     rng = np.random.default_rng(0)
     problem = dcra.Problem([dcra.Term("l1", rng.standard_normal((6, 6)), rng.standard_normal(6))])
     monkeypatch.setattr(kinks, "MOST_ENTRIES", 6 * 13)
+    monkeypatch.setattr(dual_rows, "MOST_ENTRIES", 6 * 7)
     result = dcra.solve(problem, method="exact", starts=1, seed=0, pool=3)
     assert result.status is dcra.Status.OPTIMAL
     assert not result.pool.proven

@@ -162,7 +162,7 @@ def test_a_limit_leaves_a_bound():
 def test_no_file_is_written():
     result = dcra.solve(drawn(1), method="exact", seed=0)
     assert result.certificate is None
-    with pytest.raises(ValueError, match="beside losses or constraints are not written"):
+    with pytest.raises(ValueError, match="beside losses or constraints, and of l2"):
         result.proof("nothing.npz")
 
 

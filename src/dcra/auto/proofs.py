@@ -17,8 +17,9 @@ from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.kinks import has_kinks, is_straight
 from dcra.exact.prove import Patience, ProofState, Prove
 from dcra.exact.tree_proof import TreeProof
+from dcra.polish.recipes import sweep
 from dcra.search.driver import take_in
-from dcra.search.plans import Outcome, Plan, Task
+from dcra.search.plans import Outcome, Plan, Repeat, Task
 from dcra.search.state import Search
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class ProvePlan(Plan):
 
     def __init__(self, engine: Prove) -> None:
         self.engine = engine
-        self.descents: Portfolio | Annealing | None = None
+        self.descents: Plan | None = None
         self.tree: TreeProof | None = None
 
     def next(self, search: Search) -> Task | None:
@@ -99,12 +100,12 @@ class ProvePlan(Plan):
     def _descent(self, search: Search) -> Task | None:
         compiled, limit = search.compiled, search.limits.time_limit
         coupled = compiled.quadratic is not None
-        able = compiled.tabulated and (compiled.pieces or coupled) and compiled.problem.constraints is None
+        able = (compiled.pieces or coupled) and compiled.problem.constraints is None
         late = limit is not None and search.seconds > SHARE * limit
         enough = min(DESCENTS if search.points is None else 1, search.limits.most_starts)
         if not able or late or search.started >= enough:
             return None
-        self.descents = self.descents or (Annealing if coupled else Portfolio)(compiled)
+        self.descents = self.descents or _descents_of(compiled)
         return self.descents.next(search)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
@@ -118,6 +119,13 @@ class ProvePlan(Plan):
 
     def complete(self, search: Search) -> bool:
         return self.least > -inf
+
+
+def _descents_of(compiled: Compiled) -> Plan:
+    """Descents before the tree: annealed where loops know the losses, else sweeps and flips."""
+    if not compiled.tabulated:
+        return Repeat(sweep())
+    return Annealing(compiled) if compiled.quadratic is not None else Portfolio(compiled)
 
 
 def root_work(n: int, r: int) -> float:

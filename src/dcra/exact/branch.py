@@ -19,6 +19,7 @@ from dcra.engines.base import Engine, Starts, State
 from dcra.exact.coupled_kinks import coupled_form
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import KinkForm, kink_form
+from dcra.exact.lone_norm import is_lone_norm, norm_form
 from dcra.exact.plain_subtree import PlainSubtree
 from dcra.exact.proof_log import ProofLog, Written
 from dcra.exact.squares import Squares
@@ -75,7 +76,7 @@ def form_of(compiled: Compiled, mesh: tuple[float, ...], squares: Squares | None
 def _make_form(compiled: Compiled, mesh: tuple[float, ...], squares: Squares | None) -> KinkForm:
     if squares is not None:
         return coupled_form(compiled.problem, squares, mesh)
-    return kink_form(compiled.problem, mesh)
+    return (norm_form if is_lone_norm(compiled.problem) else kink_form)(compiled.problem, mesh)
 
 
 class BranchState(State):

@@ -7,6 +7,9 @@ last time, give the better bound; the better ones are gone on with.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 
 from dcra._array import Host
@@ -21,17 +24,30 @@ POWER_STEPS = 30
 TINY = 1e-300
 
 
-class DualAscent:
-    """Rounds of steps for the rows of one problem; its point and slopes lie in the caller's arrays."""
+class Strides(NamedTuple):
+    """How far x moves in a step, and how far the slopes of each block of rows."""
 
-    def __init__(self, rows: DualRows, x: Host) -> None:
-        self.rows = rows
-        with np.errstate(all="ignore"):
-            norms = [_norm(rows.A[block.where]) for block in rows.blocks]
-            sizes = _slope_sizes(rows, norms, x)
-            width = 0.5 * (rows.high - rows.low) * float(np.sqrt(rows.n))
-            self.step = width / max(sum(s * size for s, size in zip(norms, sizes, strict=True)), TINY)
-            self.steps = [max(size, TINY) / (width * s) for s, size in zip(norms, sizes, strict=True)]
+    x: float
+    y: tuple[float, ...]
+
+
+def strides_at(rows: DualRows, x: Host) -> Strides:
+    """Strides that suit slopes as they are near a point x (n,)."""
+    with np.errstate(all="ignore"):
+        norms = [_norm(rows.A[block.where]) for block in rows.blocks]
+        sizes = _slope_sizes(rows, norms, x)
+        width = 0.5 * (rows.high - rows.low) * float(np.sqrt(rows.n))
+        pull = sum(norm * size for norm, size in zip(norms, sizes, strict=True))
+        own = tuple(max(size, TINY) / (width * norm) for norm, size in zip(norms, sizes, strict=True))
+    return Strides(width / max(pull, TINY), own)
+
+
+@dataclass(frozen=True, eq=False)
+class DualAscent:
+    """Rounds of steps for the rows of one problem; points and slopes are the caller's."""
+
+    rows: DualRows
+    strides: Strides
 
     @property
     def work(self) -> int:
@@ -46,7 +62,7 @@ class DualAscent:
         mean_x, mean_y = np.zeros_like(X), np.zeros_like(Y)
         with np.errstate(all="ignore"):
             for _ in range(STEPS):
-                ahead = np.clip(X - self.step * (Y @ rows.A + rows.c), low, high)
+                ahead = np.clip(X - self.strides.x * (Y @ rows.A + rows.c), low, high)
                 Z = (2.0 * ahead - X) @ rows.A.T - rows.b
                 X, Y = ahead, self._followed(Y, Z)
                 mean_x += X / STEPS
@@ -55,7 +71,7 @@ class DualAscent:
 
     def _followed(self, Y: Host, Z: Host) -> Host:
         made = np.empty_like(Y)
-        for (where, kind, _), step in zip(self.rows.blocks, self.steps, strict=True):
+        for (where, kind, _), step in zip(self.rows.blocks, self.strides.y, strict=True):
             made[:, where] = kind.towards(Y[:, where] + step * Z[:, where], step)
         return made
 

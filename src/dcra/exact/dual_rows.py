@@ -52,6 +52,10 @@ class Ends:
         ends = np.where(Y > 0, self.high, self.low)
         return np.asarray(np.where(Y == 0, 0.0, Y * np.where(np.isinf(ends), 0.0, ends)))
 
+    def most(self, reach: Host) -> float:
+        """The most that rows may cost at a point of the box that satisfies them."""
+        return 0.0
+
 
 class Weighted:
     """A loss with its weight, none of which is 0."""
@@ -81,6 +85,11 @@ class Weighted:
             g = np.clip(Y / self.weight, 0.0, 1.0)
             return np.asarray(self.weight * (_entropy(g) + _entropy(1.0 - g)))
         return np.zeros(Y.shape)
+
+    def most(self, reach: Host) -> float:
+        ends = [self.loss.values(side * reach) for side in (1.0, -1.0)] if self.loss.separable else []
+        own = np.maximum(*ends) if ends else np.asarray(self.loss.value(reach))
+        return float(np.sum(self.weight * np.abs(own)))
 
 
 def _entropy(g: Host) -> Host:
@@ -133,6 +142,20 @@ class DualRows:
         """Ends (k, n) of boxes, +-1 where fixed and else 0."""
         return np.where(fixed > 0, self.high, self.low), np.where(fixed < 0, self.low, self.high)
 
+    def in_units(self, fun: float) -> float:
+        """Values are those of F."""
+        return fun
+
+    def objective(self, value: float) -> float:
+        """Values are those of F."""
+        return value
+
+    def highest(self) -> float:
+        """More than the value of any point of the domain."""
+        with np.errstate(all="ignore"):
+            most = sum(kind.most(self.reach[where]) for where, kind, _ in self.blocks)
+        return 1.0 + 1.01 * (most + self.rest + self.slack)
+
     def bounds(self, Y: Host, fixed: Host) -> tuple[Host, Host]:
         """What no point of boxes (k, n) falls below by slopes Y (k, r), and q (k, n)."""
         low, high = self.box(fixed)
@@ -151,11 +174,17 @@ class DualRows:
 
 
 def has_dual_rows(problem: Problem) -> bool:
-    """Whether all losses have conjugates that are known, and matrices may be laid out."""
-    known = all(isinstance(term.loss, KNOWN) for term in problem.terms)
-    rows = problem.n_rows + (0 if problem.constraints is None else 2 * len(problem.constraints)) + 1
-    matrices = not any(isinstance(term.operator, MatrixFree) for term in problem.terms)
-    return known and matrices and problem.quadratic is None and problem.n * rows <= MOST_ENTRIES
+    """Whether all losses have conjugates that are known, and matrices may be laid out.
+
+    Couplings are a row for each variable.
+    """
+    if not all(isinstance(term.loss, KNOWN) for term in problem.terms):
+        return False
+    if any(isinstance(term.operator, MatrixFree) for term in problem.terms):
+        return False
+    rows = 1 + problem.n_rows + (0 if problem.constraints is None else 2 * len(problem.constraints))
+    rows += 0 if problem.quadratic is None else problem.n
+    return problem.n * rows <= MOST_ENTRIES
 
 
 def dual_rows(problem: Problem, slack: float = 0.0) -> DualRows:

@@ -13,16 +13,19 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts
 from dcra.exact.branch import Branch, BranchState, Taken, form_of
 from dcra.exact.certificate import Certificate
-from dcra.exact.coupled_kinks import CoupledForm
-from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.couplings_tree import CouplingsProof
+from dcra.exact.dual_tree import DualProof
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import KinkForm, Unfit, mesh_at
+from dcra.exact.lone_norm import is_lone_norm, squared
+from dcra.exact.prepared_proof import PreparedProof
 from dcra.exact.proof_log import ProofLog
 from dcra.exact.proof_tree import Closed, ProofTree
 from dcra.exact.squares import Squares
-from dcra.exact.squaring import Squaring, SquaringState
+from dcra.exact.squaring import Squaring
 from dcra.exact.tree_proof import TreeProof
+from dcra.exact.trees import TreeKind, tree_kind
+from dcra.model.problem import Problem
 
 
 class Patience(NamedTuple):
@@ -71,18 +74,21 @@ class Prove(Engine):
     keep: int = 1
 
     name: ClassVar[str] = "exact"
-    needs: ClassVar[frozenset[str]] = frozenset({"kinks"})
+    needs: ClassVar[frozenset[str]] = frozenset({"tree"})
     plan: ClassVar[str] = "prove"
     takes_constraints: ClassVar[bool] = True
     travels: ClassVar[bool] = False  # the search asks its tree for the proof; its nodes may travel
 
     def start(self, compiled: Compiled, starts: Starts) -> TreeProof:
-        if couplings_alone(compiled.problem):
+        kind = tree_kind(compiled.problem)
+        if kind is TreeKind.COUPLINGS:
             return CouplingsProof(compiled, starts.points, self.record, self.keep)
+        if kind is TreeKind.DUALS:
+            return DualProof(compiled, starts.points)
         return ProofState(compiled, starts.points, self.record, self.patience)
 
 
-class ProofState(TreeProof):
+class ProofState(PreparedProof):
     """The tree of one sum of kinks; `advance` takes its nodes on itself, one after the other."""
 
     closing = 4.0
@@ -92,31 +98,32 @@ class ProofState(TreeProof):
     def __init__(
         self, compiled: Compiled, points: Host | None, record: int = 0, patience: Patience | None = None
     ) -> None:
-        super().__init__(compiled)
-        self.patience = patience or ENDLESS
-        self.points, self.record = points, record
+        super().__init__(compiled, points)
+        self.patience, self.record = patience or ENDLESS, record
         self.given_up = False
         self.current: BranchState | None = None
-        self.squaring: Squaring | None = None  # what is to be done before
-        self.preparing: SquaringState | None = None
-        if compiled.problem.quadratic is None:
-            self._begin(None)
-        else:
-            self.squaring = Squaring(np.zeros(compiled.n) if points is None else np.atleast_2d(points)[0])
+        if self.prepared:
+            self.begin(None)
 
-    def _begin(self, squares: Squares | None) -> None:
+    def begin(self, squares: Squares | None) -> None:
         compiled, points = self.compiled, self.points
-        x = None if points is None else compiled.in_domain(np.atleast_2d(points)[0])
-        problem = compiled.problem if squares is None else squares.stand_in(compiled.problem)
+        x = None if points is None else compiled.in_domain(points[0])
         try:
-            self.form = form_of(compiled, mesh_at(problem, x), squares)
+            self.form = form_of(compiled, mesh_at(self._summed(squares), x), squares)
         except Unfit:
             return
         self.incumbent = Incumbent(compiled, self.form)
         self.tree = ProofTree(self.form, self._first_slopes(points), self.incumbent)
-        self.log = ProofLog(self.form, 0 if squares is not None else self.record)
+        self.log = ProofLog(self.form, self.record if type(self.form) is KinkForm else 0)
         if points is not None:
             self._offer(points)
+
+    def _summed(self, squares: Squares | None) -> Problem:
+        """The problem whose kinks are summed."""
+        problem = self.compiled.problem
+        if squares is not None:
+            return squares.stand_in(problem)
+        return squared(problem) if is_lone_norm(problem) else problem
 
     def _first_slopes(self, points: Host | None) -> Host:
         """Where the relaxation begins: the slopes at a point that is known, or at the middle of the box."""
@@ -128,9 +135,8 @@ class ProofState(TreeProof):
         return np.where(np.isfinite(slopes), slopes, 0.0)
 
     def hand_out(self) -> Branch | Squaring | None:
-        if self.squaring is not None:
-            first, self.squaring = self.squaring, None
-            return first
+        if not self.prepared:
+            return self.first_task()
         while self.form is not None:
             found = self.tree.hand_out(self.log.left if self.log.complete else 0)
             if not isinstance(found, Closed):
@@ -140,9 +146,8 @@ class ProofState(TreeProof):
         return None
 
     def take_back(self, taken: Taken | Squares | None, spins: Host) -> None:
-        if not isinstance(taken, Taken):  # there are no squares where numbers are too large
-            if taken is not None:
-                self._begin(taken)
+        if not isinstance(taken, Taken):
+            self.begin_with(taken)
             return
         self.tree.take_back(taken)
         self.log.join(taken.written)
@@ -153,18 +158,12 @@ class ProofState(TreeProof):
     def advance(self, work: int) -> None:
         if self.done:
             return
-        if self.preparing is not None:
-            self.preparing.advance(work)
-            if self.preparing.done:
-                squares, self.preparing = self.preparing.squares, None
-                self.take_back(squares, np.empty((0, self.compiled.n)))
+        if not self.prepared:
+            self.prepare(work)
             return
         if self.current is None:
             branch = self.hand_out()
-            if isinstance(branch, Squaring):
-                self.preparing = branch.start(self.compiled, Starts(0, 0, 1))
-            elif branch is not None:
-                self.current = BranchState(branch, self.compiled)
+            self.current = BranchState(branch, self.compiled) if isinstance(branch, Branch) else None
             return
         self.current.advance(self.patience.portion(self.work_done, work))
         if self.current.improved:
@@ -190,7 +189,7 @@ class ProofState(TreeProof):
     @property
     def done(self) -> bool:
         if self.form is None:
-            return self.squaring is None and self.preparing is None
+            return self.prepared
         return (self.tree.done and self.current is None) or self.given_up
 
     @property
@@ -206,7 +205,7 @@ class ProofState(TreeProof):
     def certificate(self) -> Certificate | None:
         """The proof, once the tree is closed; None where it was not, or took too much to write down."""
         closed = self.form is not None and self.tree.done and self.fun < inf
-        if not closed or not self.log.complete or isinstance(self.form, CoupledForm):
+        if not closed or not self.log.complete or type(self.form) is not KinkForm:
             return None
         events, ends, values = self.log.arrays()
         point = np.where(self.spins > 0, 1, -1)

@@ -24,7 +24,7 @@ from math import inf
 import numpy as np
 
 from dcra._array import Host, to_numpy
-from dcra.exact.dual_ascent import DualAscent
+from dcra.exact.dual_ascent import DualAscent, strides_at
 from dcra.exact.dual_rows import LEAST, dual_rows
 from dcra.exact.kinks import EPS
 from dcra.losses import SquaredL2
@@ -130,7 +130,7 @@ def couplings_of(problem: Problem) -> Host:
 def _relaxed(about: Squares, problem: Problem, x: Host) -> Generator[int, None, tuple[Host, float]]:
     """About where the relaxation over the box is least, from a point x on, and what F does not fall below."""
     rows = dual_rows(about.stand_in(problem), about.slack)
-    ascent = DualAscent(rows, x)
+    ascent = DualAscent(rows, strides_at(rows, x))
     X, Y, free = x[None], np.zeros((1, rows.r)), np.zeros((1, rows.n), np.int8)
     bound = -inf
     for _ in range(CENTRING):

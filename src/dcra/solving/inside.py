@@ -9,9 +9,8 @@ from math import inf
 import numpy as np
 
 from dcra._array import Host, to_numpy
-from dcra.exact.coupled_kinks import has_coupled_kinks
 from dcra.exact.couplings_form import couplings_alone
-from dcra.exact.kinks import has_kinks
+from dcra.exact.trees import TreeKind, tree_kind
 from dcra.methods import resolve
 from dcra.model.fixing import Fixing, fixing, partial_points
 from dcra.model.integers import IntegerProblem
@@ -41,9 +40,7 @@ def with_pool(problem: Problem, result: Result, options: SolveOptions, begun: fl
         return result
 
     def solve_one(twin: Problem) -> Result | None:
-        if engine.plan == "prove" and not (
-            has_kinks(twin) or has_coupled_kinks(twin)
-        ):  # its rows are too many
+        if engine.plan == "prove" and tree_kind(twin) is TreeKind.NONE:  # its rows are too many
             return None
         left = None if limit is None else begun + limit - time.perf_counter()
         if left is not None and left < LEAST_SECONDS:
