@@ -11,12 +11,13 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine
 from dcra.engines.polished import Polished
 from dcra.exact.dual_rows import KNOWN
+from dcra.exact.enumeration import enumerable
 from dcra.exact.trees import TreeKind, tree_kind
 from dcra.losses import Loss
 from dcra.messages import suggest
 from dcra.model.operators import MATERIALIZE_ENTRIES, MatrixFree
 from dcra.named import load, offered
-from dcra.search.plans import Nothing, Plan
+from dcra.search.plans import Exhaust, Nothing, Plan
 from dcra.search.state import Search
 
 RECIPES = "dcra.polish.recipes"
@@ -192,6 +193,8 @@ def _schedule(engine: Engine, compiled: Compiled) -> Plan:
     if own is not None:
         return own
     lacking = missing(engine, compiled)
+    if lacking and engine.plan == "prove" and enumerable(compiled, None):
+        return Exhaust()
     if lacking:
         fitting = [name for name in METHODS if name != "auto" and not missing(engine_of(name), compiled)]
         raise ValueError(

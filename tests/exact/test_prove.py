@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
@@ -20,6 +21,7 @@ from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import Unfit, has_kinks, kink_form, mesh_at
 from dcra.exact.proof_tree import ProofTree
 from dcra.exact.prove import ProofState, Prove
+from dcra.losses import Loss
 from dcra.model.exact_value import exact_value
 from tests.campaign.cases import PROFILES
 
@@ -384,3 +386,42 @@ def test_a_pool_whose_next_trees_have_no_room_is_not_called_proven(monkeypatch):
     result = dcra.solve(problem, method="exact", starts=1, seed=0, pool=3)
     assert result.status is dcra.Status.OPTIMAL
     assert not result.pool.proven
+
+
+@dataclass(frozen=True)
+class Root(Loss):
+    """A loss of the user, of which nothing is known but its value."""
+
+    separable = True
+
+    def value(self, z):
+        return self.values(z).sum(axis=-1)
+
+    def values(self, z):
+        return np.sqrt(np.abs(z))
+
+    def prox(self, z, step):
+        return z
+
+
+@pytest.mark.parametrize("loss", ["capped_l1", Root()])
+@pytest.mark.parametrize("constraints", [(), dcra.exactly(3)])
+def test_losses_that_no_tree_takes_are_proved_by_all_points(loss, constraints):
+    rng = np.random.default_rng(3)
+    term = dcra.Term(loss, rng.standard_normal((9, 7)), rng.standard_normal(9))
+    problem = dcra.Problem([term], quadratic=rng.standard_normal((7, 7)), constraints=constraints)
+    result = dcra.solve(problem, method="exact", seed=0)
+    X = points_of(problem)
+    assert result.status is dcra.Status.OPTIMAL
+    assert result.method == "exact"
+    assert result.fun == pytest.approx(problem.objective(X[problem.violation(X) == 0]).min(), abs=1e-12)
+    with pytest.raises(ValueError, match="where all points were tried"):
+        result.proof("nothing.npz")
+
+
+def test_of_all_points_the_best_ones_are_known():
+    rng = np.random.default_rng(3)
+    problem = dcra.Problem([dcra.Term("capped_l1", rng.standard_normal((9, 7)), rng.standard_normal(9))])
+    pool = dcra.solve(problem, method="exact", seed=0, pool=4).pool
+    assert pool.proven
+    np.testing.assert_allclose(pool.values, np.sort(problem.objective(points_of(problem)))[:4])

@@ -26,7 +26,8 @@ from dcra.exact.squares import Squares
 from dcra.exact.subtree import Gains, OpenNode, Subtree
 
 PAUSE = 10_000_000
-"""Entries touched between two pauses at most: annealing before may have taken longer strides."""
+"""Entries touched between two pauses at most, where annealing of couplings before may have taken longer
+strides."""
 
 
 class Taken(NamedTuple):
@@ -105,7 +106,8 @@ class BranchState(State):
         if self.done:
             return
         best = self.incumbent
-        self.answer = self.below.advance(min(work, PAUSE), best.cutoff, best.best)
+        portion = work if self.own.squares is None else min(work, PAUSE)
+        self.answer = self.below.advance(portion, best.cutoff, best.best)
         self._work += self.below.worked
         if self.answer in (Answer.FOUND, Answer.REACHED):
             point = self.below.point(leaf=self.answer is Answer.REACHED)
