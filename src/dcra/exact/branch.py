@@ -25,10 +25,6 @@ from dcra.exact.proof_log import ProofLog, Written
 from dcra.exact.squares import Squares
 from dcra.exact.subtree import Gains, OpenNode, Subtree
 
-PAUSE = 10_000_000
-"""Entries touched between two pauses at most, where annealing of couplings before may have taken longer
-strides."""
-
 
 class Taken(NamedTuple):
     """What became of a node: conclusions, what was fixed at the root (k, 4), leaves (k, n), open nodes."""
@@ -106,8 +102,7 @@ class BranchState(State):
         if self.done:
             return
         best = self.incumbent
-        portion = work if self.own.squares is None else min(work, PAUSE)
-        self.answer = self.below.advance(portion, best.cutoff, best.best)
+        self.answer = self.below.advance(work, best.cutoff, best.best)
         self._work += self.below.worked
         if self.answer in (Answer.FOUND, Answer.REACHED):
             point = self.below.point(leaf=self.answer is Answer.REACHED)
