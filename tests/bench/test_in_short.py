@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dcra.bench.in_short import NOTHING, best_objectives, best_retrieval, fewest_errors
+from dcra.bench.in_short import NOTHING, best_objectives, best_retrieval, fewest_errors, quickest_proofs
 from dcra.bench.registry import find_benchmark
 from dcra.bench.report import make_report
 from dcra.bench.sections import Figure, Text
@@ -77,3 +77,20 @@ def test_bits_are_the_ticks():
     by_bits = [panel for figure in figures for panel in figure.panels if panel.x_label == "bits"]
     assert by_bits
     assert all(list(panel.x_ticks) == [16, 32, 64, 96] for panel in by_bits)
+
+
+def test_proofs_are_compared_where_both_were_found():
+    def row(instance, method, cpu, proved=True):
+        return {"instance": instance, "method": method, "cpu": cpu, "proved": proved}
+
+    rows = [
+        row("a", "exact", 0.1),
+        row("a", "milp", 3.0),
+        row("b", "exact", 1.0),
+        row("b", "milp", 60.0, False),
+    ]
+    said = quickest_proofs([*rows, row("c", "exact", 60.0, False)], "exact")
+    assert said.startswith("exact proves 2 of 3 problems.")
+    assert "milp 1 of 2, in 30.0 times the CPU seconds (median)." in said
+    assert quickest_proofs([], "exact") == NOTHING
+    assert quickest_proofs(rows[:1], "exact") == "exact proves 1 of 1 problems."

@@ -132,6 +132,11 @@ class ExactBenchmark(Benchmark):
             "proved": result.status is Status.OPTIMAL or own,
         }
 
+    def message(self, rows: Sequence[Row]) -> str:
+        from dcra.bench.in_short import quickest_proofs
+
+        return quickest_proofs(rows, self.methods[0])
+
     def report(self, rows: Sequence[Row]) -> list[Section]:
         names = [name for name in self.methods if any(row["method"] == name for row in rows)]
         kinds = sorted({(row["family"], row["n"], row["rows"]) for row in rows}, key=_place)

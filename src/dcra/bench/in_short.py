@@ -65,6 +65,25 @@ def _against(ours: str, cases: Sequence[list[Row]]) -> str:
     )
 
 
+def quickest_proofs(rows: Sequence[Row], ours: str) -> str:
+    """How many problems ours proves, and how much longer others take where both do."""
+    found = [{row["method"]: row for row in group} for group in grouped(rows, "instance").values()]
+    own = [case for case in found if ours in case]
+    if not own:
+        return NOTHING
+    first = f"{ours} proves {sum(bool(case[ours]['proved']) for case in own)} of {len(own)} problems."
+    others = sorted({method for case in own for method in case} - {ours})
+    told = "; ".join(_proofs_of(other, ours, [case for case in own if other in case]) for other in others)
+    return f"{first} Of those that others were given, too, there prove: {told}." if told else first
+
+
+def _proofs_of(other: str, ours: str, cases: Sequence[dict[str, Row]]) -> str:
+    both = [case for case in cases if case[other]["proved"] and case[ours]["proved"]]
+    share = f"{other} {sum(bool(case[other]['proved']) for case in cases)} of {len(cases)}"
+    times = [case[other]["cpu"] / case[ours]["cpu"] for case in both]
+    return f"{share}, in {np.median(times):.1f} times the CPU seconds (median)" if times else share
+
+
 def fewest_errors(rows: Sequence[Row]) -> str:
     """Who has the fewest wrong bits, by system and SNR, and how far the first is from the linear detector."""
     cells = grouped(rows, "size", "snr")
