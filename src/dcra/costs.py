@@ -30,7 +30,7 @@ PRODUCT_RATE, FACTOR_RATE = 1e10, 5e9
 RELAXATION_RATE = 1e9
 """Operations of the passes of the semidefinite relaxation in a second."""
 
-SIMPLEX_RATE = 5e8
+SIMPLEX_RATE = 2e9
 """Entries of A that the dual simplex method touches in a second."""
 
 LITERAL_RATE = 1e8
