@@ -163,3 +163,14 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
         *(retrieval, above_best, ratio, recovered, of_coin, error_rate),
     )
 }
+
+
+def proof_cell(rows: Rows) -> str:
+    """The median CPU seconds to a proof, and how many there were where it is not all of them."""
+    proved = [row for row in rows if row["proved"]]
+    if not rows or not proved:
+        return f"0 of {len(rows)}" if rows else ""
+    times = sorted(row["cpu"] if row["proved"] else np.inf for row in rows)
+    middle = float(np.median(times))
+    share = "" if len(proved) == len(rows) else f"{len(proved)} of {len(rows)}"
+    return f"{middle:.2g}{f' ({share})' if share else ''}" if middle < np.inf else share

@@ -14,7 +14,7 @@ import pytest
 
 from dcra.bench.compare import grouped
 
-from .quoted import MEASURES, RESULTS, chosen, error_rate, retrieval, rows_of
+from .quoted import MEASURES, RESULTS, chosen, error_rate, proof_cell, retrieval, rows_of
 from .requote import quoting, restated
 
 ROOT = Path(__file__).parents[1]
@@ -124,6 +124,36 @@ def test_the_table_of_many_channels():
         expected = [*rates["detect"], rates["k-best"][0], rates["mmse"][0], *rest]
         for cell, number in zip(line[1:], expected, strict=True):
             assert float(cell) == pytest.approx(number, abs=0.51 * 10 ** -len(cell.partition(".")[2]))
+
+
+def test_the_table_of_cuts():
+    head, _, *body = lines("docs/quadratic.md", "| G-set | seconds | auto |")
+    rows = [row for row in rows_of("maxcut") if row["instance"].startswith("gset/")]
+    large = False
+    for name, seconds, *cells in body:
+        large = name.startswith("9 ") if name else large
+        part = [row for row in rows if (row["n"] > 3000) == large and row["budget"] == float(seconds)]
+        for method, cell in zip(head[2:], cells, strict=True):
+            best = [(row["fun"], min(row["listed"])) for row in chosen(part, method=method)]
+            number, _, count = cell.strip(")").partition(" (")
+            assert len(best) == (0 if not cell else int(count or (9 if large else 28))), (
+                name,
+                seconds,
+                method,
+            )
+            if cell:
+                digits = len(number.partition(".")[2])
+                mean = float(np.mean([100 * (fun - known) / abs(known) for fun, known in best]))
+                assert number.strip("*") == f"{mean:.{digits}f}", (name, seconds, method)
+
+
+def test_the_table_of_proofs():
+    head, _, *body = lines("docs/exact.md", "| family | n | rows | exact |")
+    found = grouped(rows_of("exact"), "family", "n", "rows", "method")
+    assert len(body) == len({key[:3] for key in found})
+    for family, n, r, *cells in body:
+        for method, cell in zip(head[3:], cells, strict=True):
+            assert cell == proof_cell(found.get((family, int(n), int(r), method), [])), (family, n, method)
 
 
 @pytest.mark.usefixtures("compiled_loops")
