@@ -126,6 +126,16 @@ def test_the_table_of_many_channels():
             assert float(cell) == pytest.approx(number, abs=0.51 * 10 ** -len(cell.partition(".")[2]))
 
 
+def test_the_table_of_families():
+    head, _, *body = lines("docs/methods.md", "| family | milp | gurobi | flip |")
+    found = grouped(rows_of("families"), "family", "method")
+    assert len(body) == len({family for family, _ in found})
+    for family, *cells in body:
+        for method, cell in zip(head[1:], cells, strict=True):
+            rows = found.get((family, method), [])
+            assert cell == (f"{np.mean([row['fun'] for row in rows]):.0f}" if rows else ""), (family, method)
+
+
 def test_the_table_of_cuts():
     head, _, *body = lines("docs/quadratic.md", "| G-set | seconds | auto |")
     rows = [row for row in rows_of("maxcut") if row["instance"].startswith("gset/")]
