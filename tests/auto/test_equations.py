@@ -12,7 +12,15 @@ from scipy.optimize import LinearConstraint
 
 import dcra
 from dcra.auto.equations import Beside, LatticePlan, MeetPlan, PairingPlan
-from dcra.auto.meeting import FIRST_SHARE, LONGEST, OVERTIME, SHORTEST_PAIRING, Meeting, meeting_of
+from dcra.auto.meeting import (
+    FIRST_SHARE,
+    LATTICE_OVERTIME,
+    LONGEST,
+    OVERTIME,
+    SHORTEST_PAIRING,
+    Meeting,
+    meeting_of,
+)
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 from dcra.exact import box_points, closest_pairs, meet_in_the_middle
@@ -267,8 +275,10 @@ def test_what_lattices_get_depends_on_the_time(monkeypatch):
     for needed in (0.01, 1.0, 100.0):
         monkeypatch.setattr(box_points, "seconds_for", lambda system, needed=needed: needed)
         assert meeting_of(compiled, None).lattice == (needed <= LONGEST)
-        for seconds in needed * np.array([0.5 / OVERTIME, 1.01 / OVERTIME, 1.01 / FIRST_SHARE]):
-            first, some = needed <= FIRST_SHARE * seconds, needed <= OVERTIME * seconds
+        for seconds in needed * np.array(
+            [0.5 / LATTICE_OVERTIME, 1.01 / LATTICE_OVERTIME, 1.01 / FIRST_SHARE]
+        ):
+            first, some = needed <= FIRST_SHARE * seconds, needed <= LATTICE_OVERTIME * seconds
             share = 1.0 if first else 0.5 if some else 0.0
             assert meeting_of(compiled, seconds) == Meeting(lattice=share)
 

@@ -14,8 +14,9 @@ LONGEST = 2.0
 FIRST_SHARE = 0.7
 """Share of a time limit up to which meeting comes first."""
 
-OVERTIME = 4.0
-"""Up to this many times the time limit it shares the time: a part of the residues may be enough."""
+OVERTIME, LATTICE_OVERTIME = 4.0, 8.0
+"""Up to this many times the time limit it shares the time: a part of the residues may be enough, and where
+solutions are many a lattice has one long before what is estimated."""
 
 SHORTEST_PAIRING = 2.0
 """Seconds below which near solutions are left to the descents."""
@@ -46,7 +47,7 @@ def meeting_of(compiled: Compiled, seconds_left: float | None) -> Meeting:
     lattice = 0.0
     if compiled.loops and not (share == 1 and equations.required):
         reducing = _seconds_to_reduce(equations)
-        lattice = _share(reducing, seconds_left) if reducing < needed else 0.0
+        lattice = _share(reducing, seconds_left, LATTICE_OVERTIME) if reducing < needed else 0.0
     pairs = (
         seconds_left is not None
         and share < 1
@@ -56,11 +57,11 @@ def meeting_of(compiled: Compiled, seconds_left: float | None) -> Meeting:
     return Meeting(share, pairs, lattice)
 
 
-def _share(needed: float, seconds_left: float | None) -> float:
+def _share(needed: float, seconds_left: float | None, overtime: float = OVERTIME) -> float:
     """What something gets of the time: all where it is likely to end, half where a part may be enough."""
     if seconds_left is None:
         return 1.0 if needed <= LONGEST else 0.0
-    return 1.0 if needed <= FIRST_SHARE * seconds_left else 0.5 if needed <= OVERTIME * seconds_left else 0.0
+    return 1.0 if needed <= FIRST_SHARE * seconds_left else 0.5 if needed <= overtime * seconds_left else 0.0
 
 
 def _seconds_to_reduce(equations: Equations) -> float:
