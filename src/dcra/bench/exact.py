@@ -89,12 +89,12 @@ def nothing(rng: Rng, n: int, r: int) -> Problem:
 
 
 FAMILIES = {
-    "gross": Family(gross, 2.0, (100, 200, 500)),
-    "likely": Family(likely, 2.0, (100, 200)),
-    "quantile": Family(quantile, 2.0, (100, 200)),
-    "hinge": Family(hinge, 5.0, (50, 100)),
-    "sensing": Family(sensing, 0.4, (100, 150)),
-    "nothing": Family(nothing, 1.0, (30, 40)),
+    "gross": Family(gross, 2.0, (100, 200, 500, 1000)),
+    "likely": Family(likely, 2.0, (100, 200, 300)),
+    "quantile": Family(quantile, 2.0, (100, 200, 300)),
+    "hinge": Family(hinge, 5.0, (50, 100, 150)),
+    "sensing": Family(sensing, 0.4, (100, 150, 200)),
+    "nothing": Family(nothing, 1.0, (30, 40, 50)),
 }
 
 
