@@ -7,6 +7,7 @@ import dcra
 from dcra.auto import least_squares
 from dcra.auto.annealing import Annealing
 from dcra.auto.decision import decide
+from dcra.auto.turns import Turns
 from dcra.compiled.form import compile_problem
 from dcra.model.problem import Problem
 from dcra.model.term import Term
@@ -32,7 +33,9 @@ def test_the_values_are_the_same(domain):
 @pytest.mark.usefixtures("compiled_loops")
 def test_when_it_is_done():
     search = Search(compile_problem(problem()), Limits(), seed=0, begun=0.0)
-    assert isinstance(decide(search).make_plan(), Annealing)
+    plan = decide(search).make_plan()
+    assert isinstance(plan, Turns)
+    assert isinstance(plan.plans[0], Annealing)
     few = compile_problem(problem(rows=20))
     assert not least_squares.worthwhile(few, None)
     assert not least_squares.worthwhile(compile_problem(problem()), 1e-9)
@@ -48,3 +51,12 @@ def test_an_exact_fit_is_found_and_judged_as_it_is():
     assert result.fun == pytest.approx(0.0, abs=1e-20)
     again = dcra.minimize(A, A @ x, "squared", starts=8, seed=0, n_jobs=2)
     assert np.array_equal(again.x, x)
+
+
+@pytest.mark.usefixtures("compiled_loops")
+def test_turns_are_the_same_at_any_number_of_jobs():
+    rng = np.random.default_rng(3)
+    A, b = rng.standard_normal((80, 80)), rng.standard_normal(80)
+    one, two = (dcra.minimize(A, b, "squared", starts=12, seed=4, n_jobs=jobs) for jobs in (1, 2))
+    assert np.array_equal(one.x, two.x)
+    assert one.fun == two.fun

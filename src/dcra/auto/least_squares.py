@@ -11,12 +11,14 @@ import numpy as np
 
 from dcra import costs
 from dcra._array import Host, to_numpy
+from dcra.auto.turns import Turns
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
 from dcra.compiled.quadratic import SpinQuadratic
 from dcra.losses import SquaredL2
 from dcra.model.operators import DenseMatrix
-from dcra.search.plans import Plan
+from dcra.polish.recipes import sweep
+from dcra.search.plans import Plan, Repeat
 
 if TYPE_CHECKING:
     from dcra.auto.decision import Traits
@@ -29,10 +31,14 @@ SHARE = 0.1
 
 
 def anneal_products(traits: Traits) -> Plan:
-    """Annealing of the quadratic; its answers are judged by the losses as they were."""
+    """Annealing of the quadratic, and sweeps of the losses by turns: these lead where b is small.
+
+    Answers are judged by the losses as they were.
+    """
     from dcra.auto.annealing import Annealing
 
-    return Annealing(recast(traits.compiled))
+    annealing = Annealing(recast(traits.compiled))
+    return Turns(annealing, Repeat(sweep())) if traits.laid_out else annealing
 
 
 def worthwhile(compiled: Compiled, seconds_left: float | None) -> bool:
