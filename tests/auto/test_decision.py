@@ -66,16 +66,17 @@ PROBLEMS = {
     "two terms": (
         lambda: Problem([Term("l1", gaussian(9, 50), 0.0), Term("huber", gaussian(9, 50), 1.0)]),
         None,
-        ("descents",),
+        ("descents", "proof"),
     ),
     "tiny": (lambda: l1(gaussian(10, 12)), None, ("enumeration",)),
     "squared, tall": (
         lambda: Problem([Term("squared", gaussian(90, 50), 1.0)]),
         None,
-        ("least squares",),
+        ("least squares", "proof"),
     ),
-    "squared, wide": (lambda: Problem([Term("squared", gaussian(30, 50), 1.0)]), None, ("descents",)),
+    "squared, wide": (lambda: Problem([Term("squared", gaussian(30, 50), 1.0)]), None, ("descents", "proof")),
     "quadratic": (lambda: Problem(quadratic=gaussian(50, 50)), None, ("annealing",)),
+    "quadratic, in time": (lambda: Problem(quadratic=gaussian(50, 50)), 5.0, ("annealing", "settled proof")),
     "losses and quadratic": (lambda: l1(gaussian(9, 50), quadratic=gaussian(50, 50)), None, ("annealing",)),
     "loss of no table": (lambda: Problem([Term("linf", gaussian(9, 50), 1.0)]), None, ("array sweeps",)),
     "another library": (
@@ -128,7 +129,7 @@ PROBLEMS = {
         None,
         ("constrained", "meet in the middle"),
     ),
-    "no time for enumeration": (lambda: l1(gaussian(10, 24)), 0.01, ("descents", "proof")),
+    "no time for enumeration": (lambda: l1(gaussian(10, 24)), 0.01, ("descents", "settled proof", "proof")),
     "no time for the root": (lambda: l1(gaussian(300, 300)), 0.05, ("descents",)),
     "no time to lay out A": (lambda: l1(np.ones((3000, 3000), np.float32)), 0.03, ("array sweeps",)),
 }

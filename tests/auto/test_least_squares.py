@@ -7,6 +7,7 @@ import dcra
 from dcra.auto import least_squares
 from dcra.auto.annealing import Annealing
 from dcra.auto.decision import decide
+from dcra.auto.proofs import ProofBeside
 from dcra.auto.turns import Turns
 from dcra.compiled.form import compile_problem
 from dcra.model.problem import Problem
@@ -34,8 +35,9 @@ def test_the_values_are_the_same(domain):
 def test_when_it_is_done():
     search = Search(compile_problem(problem()), Limits(), seed=0, begun=0.0)
     plan = decide(search).make_plan()
-    assert isinstance(plan, Turns)
-    assert isinstance(plan.plans[0], Annealing)
+    assert isinstance(plan, ProofBeside)
+    assert isinstance(plan.general, Turns)
+    assert isinstance(plan.general.plans[0], Annealing)
     few = compile_problem(problem(rows=20))
     assert not least_squares.worthwhile(few, None)
     assert not least_squares.worthwhile(compile_problem(problem()), 1e-9)

@@ -8,7 +8,8 @@ import pytest
 import dcra
 from dcra.auto.proofs import ProvePlan, root_work
 from dcra.compiled.form import compile_problem
-from dcra.exact.prove import Patience, ProofState
+from dcra.exact.patience import Patience
+from dcra.exact.prove import ProofState
 
 
 def planted(n, r, seed=0, noise=0.1):

@@ -121,7 +121,7 @@ def test_an_interrupt_ends_the_search(executor):
 
 
 def test_a_time_limit_ends_the_search(executor):
-    result = dcra.solve(dense(0, 50, 80), time_limit=0.6, seed=0, executor=executor)
+    result = dcra.solve(dense(0, 300, 300), time_limit=0.6, seed=0, executor=executor)
     assert result.status is Status.TIME_LIMIT
     assert result.n_starts > 1
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from dcra import costs
 from dcra._array import on_accelerator
 from dcra.accelerator.device import number_of, why_not
-from dcra.auto import least_squares, meeting, placement, proofs
+from dcra.auto import least_squares, meeting, placement, proofs, settled
 from dcra.compiled.form import Compiled
-from dcra.exact.enumeration import enumerable
+from dcra.exact.enumeration import enumerable, seconds_for
 from dcra.named import load
 from dcra.search.plans import Plan
 from dcra.search.specialists import specialist_of
@@ -132,8 +132,8 @@ class Traits:
         if compiled.n > COUNTABLE_VARIABLES:
             return False
         work = 2**compiled.n * max(1, compiled.n_rows) * compiled.n
-        rate, most = costs.FEASIBLE_RATE, self.search.limits.share_of_work * COUNTABLE_WORK
-        return work <= most and self._fits(work / rate, 1.0)
+        most = self.search.limits.share_of_work * COUNTABLE_WORK
+        return work <= most and self._fits(seconds_for(compiled), 1.0)
 
     @cached_property
     def special_plan(self) -> Plan | None:
@@ -154,6 +154,11 @@ class Traits:
         if self.search.pool is not None or self.meeting != meeting.Meeting():
             return False
         return proofs.worthwhile(self.search, self.seconds_left)
+
+    @cached_property
+    def settling(self) -> bool:
+        """Whether a tree is to share the time once the search has settled; of equations it knows nothing."""
+        return not self.within and settled.worthwhile(self) and self.meeting == meeting.Meeting()
 
     @cached_property
     def meeting(self) -> meeting.Meeting:
@@ -178,9 +183,9 @@ class Row(NamedTuple):
 TABLE = (
     Row(
         "feasible points",
-        "there are constraints, and so few points that all can be looked at",
+        "there are constraints, and so few points that all can be looked at, if a tree is not closed before",
         lambda t: t.constrained and t.countable,
-        "dcra.auto.decision:try_all",
+        "dcra.auto.all_points:try_all",
     ),
     Row(
         "counted",
@@ -202,9 +207,9 @@ TABLE = (
     ),
     Row(
         "enumeration",
-        "there are so few points that all can be tried",
+        "there are so few points that all can be tried, if a tree is not closed before",
         lambda t: t.enumerable,
-        "dcra.auto.decision:try_all",
+        "dcra.auto.all_points:try_all",
     ),
     Row(
         "specialist",
@@ -264,8 +269,14 @@ TABLE = (
 
 BESIDE = (
     Row(
+        "settled proof",
+        "once descents agree on the best value, a tree that may prove it has half of the time",
+        lambda t: t.settling,
+        "dcra.auto.settled:prove_when_settled",
+    ),
+    Row(
         "proof",
-        "the losses are piecewise linear, and the root of a tree that proves costs little",
+        "the losses are sums of kinks or bounded by them, and the root of a tree that proves costs little",
         lambda t: t.provable,
         "dcra.auto.proofs:prove_beside",
     ),
@@ -290,8 +301,11 @@ BESIDE = (
 )
 """What shares the time with the plan above, innermost last."""
 
-NOT_BESIDE = {"feasible points", "enumeration", "specialist", "annealing", "replicas", "spins"}
-"""Plans that know better than to solve equations, or are done before."""
+ALONE = {"feasible points", "enumeration", "specialist", "replicas", "spins"}
+"""Plans that share their time with none of them: done before, or with better means of their own."""
+
+COUPLED = {"annealing": {"settled proof"}}
+"""Plans that know better than to solve equations, with what may be beside them nevertheless."""
 
 
 class BatchRow(NamedTuple):
@@ -350,14 +364,9 @@ def decide(search: Search, compiled: Compiled | None = None) -> Decision:
     seconds = None if search.limits.time_limit is None else search.seconds_left
     traits = Traits(search, compiled or search.compiled, seconds, within=compiled is not None)
     row = next(row for row in TABLE if row.fits(traits))
-    open_to_more = row.plan not in NOT_BESIDE and not traits.within
-    return Decision(row, tuple(r for r in BESIDE if open_to_more and r.fits(traits)), traits)
-
-
-def try_all(traits: Traits) -> Plan:
-    from dcra.search.plans import Exhaust
-
-    return Exhaust()
+    beside = () if row.plan in ALONE or traits.within else BESIDE
+    welcome = COUPLED.get(row.plan, {r.plan for r in beside})
+    return Decision(row, tuple(r for r in beside if r.plan in welcome and r.fits(traits)), traits)
 
 
 def ask_specialist(traits: Traits) -> Plan:

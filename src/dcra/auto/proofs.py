@@ -15,7 +15,8 @@ from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts, State
 from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.kinks import has_kinks, is_straight
-from dcra.exact.prove import Patience, ProofState, Prove
+from dcra.exact.patience import Patience
+from dcra.exact.prove import ProofState, Prove
 from dcra.exact.tree_proof import TreeProof
 from dcra.polish.recipes import sweep
 from dcra.search.driver import take_in
@@ -35,8 +36,9 @@ where the gap is small, and where it is not."""
 PASSES = {True: (200.0, 800.0), False: (5.0, 120.0)}
 """The same where starts are counted, as passes over A for each of them."""
 
-ROOTS = 1.5
-"""Roots that must fit into it: what the first bound leaves open there is tried variable by variable."""
+ROOTS = {True: 1.5, False: 20.0}
+"""Roots that must fit into it, by whether losses are straight: what the first bound leaves open is tried
+variable by variable, and rows of curved losses have a kink for each tangent."""
 
 BEFORE = 3
 """Descents before the tree beside a search begins."""
@@ -53,7 +55,7 @@ class ProofTask(Task):
 
     def begin(self, search: Search) -> State:
         state = super().begin(search)
-        assert isinstance(state, ProofState)
+        assert isinstance(state, TreeProof)
         search.proof = state
         return state
 
@@ -105,7 +107,7 @@ class ProvePlan(Plan):
         enough = min(DESCENTS if search.points is None else 1, search.limits.most_starts)
         if not able or late or search.started >= enough:
             return None
-        self.descents = self.descents or _descents_of(compiled)
+        self.descents = self.descents or descents_of(compiled)
         return self.descents.next(search)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
@@ -121,7 +123,7 @@ class ProvePlan(Plan):
         return self.least > -inf
 
 
-def _descents_of(compiled: Compiled) -> Plan:
+def descents_of(compiled: Compiled) -> Plan:
     """Descents before the tree: annealed where loops know the losses, else sweeps and flips."""
     if not compiled.tabulated:
         return Repeat(sweep())
@@ -138,7 +140,7 @@ def root_work(n: int, r: int) -> float:
 def worthwhile(search: Search, seconds_left: float | None) -> bool:
     """Whether the root fits into what a tree beside a search may take, should the gap be small."""
     compiled, problem = search.compiled, search.compiled.problem
-    if not compiled.loops or not is_straight(problem) or not has_kinks(problem):
+    if not compiled.loops or not has_kinks(problem):
         return False
     if problem.constraint_kind != "linear":  # hinges of clauses have weak relaxations
         return False
@@ -146,8 +148,9 @@ def worthwhile(search: Search, seconds_left: float | None) -> bool:
 
 
 def fits(search: Search, patience: Patience) -> bool:
-    rows = max(1, search.compiled.n_rows + search.compiled.problem.n_constraints)
-    return ROOTS * root_work(search.compiled.n, rows) <= patience.least
+    problem = search.compiled.problem
+    rows = max(1, search.compiled.n_rows + problem.n_constraints)
+    return ROOTS[is_straight(problem)] * root_work(search.compiled.n, rows) <= patience.least
 
 
 def patience_for(search: Search, seconds_left: float | None, likely: bool) -> Patience:
@@ -155,8 +158,12 @@ def patience_for(search: Search, seconds_left: float | None, likely: bool) -> Pa
     if seconds_left is None:
         unit = min(search.limits.most_starts, 1e6) * search.compiled.work_per_pass
         return Patience(*(passes * unit for passes in PASSES[likely]))
-    rate = costs.SIMPLEX_RATE / costs.slowdown() * max(0.0, seconds_left)
-    return Patience(*(share * rate for share in SHARES[likely]))
+    return Patience(*(work_within(share * seconds_left) for share in SHARES[likely]))
+
+
+def work_within(seconds: float) -> float:
+    """Entries of A that the simplex method touches in so many seconds, about."""
+    return costs.SIMPLEX_RATE / costs.slowdown() * max(0.0, seconds)
 
 
 def prove_beside(traits: Traits, general: Plan) -> Plan:

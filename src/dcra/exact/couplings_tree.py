@@ -17,6 +17,7 @@ from dcra.exact.couplings_log import INHERITED, PairLog
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.merging import unmerged
 from dcra.exact.open_nodes import OpenNodes
+from dcra.exact.patience import ENDLESS, Patience
 from dcra.exact.ranked import Ranked
 from dcra.exact.tree_proof import TreeProof
 
@@ -65,8 +66,16 @@ class CouplingsProof(TreeProof):
     form: CouplingsForm
     tree: PairTree
 
-    def __init__(self, compiled: Compiled, points: Host | None, record: int = 0, keep: int = 1) -> None:
-        super().__init__(compiled)
+    def __init__(
+        self,
+        compiled: Compiled,
+        points: Host | None,
+        record: int = 0,
+        keep: int = 1,
+        patience: Patience = ENDLESS,
+    ) -> None:
+        super().__init__(compiled, patience)
+        self.work_done = 0.0  # of nodes that are done
         self.form = form_of(compiled)
         self.ranked = Ranked(compiled, self.form, keep) if keep > 1 else None
         self.incumbent = self.ranked or Incumbent(compiled, self.form, self.form.step)
@@ -95,18 +104,22 @@ class CouplingsProof(TreeProof):
         self._tell()
 
     def advance(self, work: int) -> None:
+        if self.done:
+            return
         if self.current is None:
             branch = self.hand_out()
             self.current = None if branch is None else PairBranchState(branch, self.compiled)
             return
         self.current.advance(work)
         if self.current.done:
+            self.work_done += self.current.work
             self.take_back(self.current.taken, self.current.candidates())
             self.current = None
+            self.given_up = self.patience.exhausted(self.work_done)
 
     @property
     def done(self) -> bool:
-        return self.tree.done and self.current is None
+        return self.given_up or (self.tree.done and self.current is None)
 
     @property
     def fixed(self) -> Host:
@@ -118,7 +131,7 @@ class CouplingsProof(TreeProof):
 
     def certificate(self) -> PairCertificate | None:
         """The proof, once the tree is closed; None where it was not, or took too much to write down."""
-        if not (self.done and self.log.complete and isfinite(self.fun) and isfinite(self.bound)):
+        if not (self.tree.done and self.log.complete and isfinite(self.fun) and isfinite(self.bound)):
             return None
         point = np.where(self.spins > 0, 1, -1)
         about = couplings_digest(self.compiled.problem)

@@ -13,6 +13,7 @@ from dcra.exact.dual_branch import DualBranch, DualBranchState, DualNode, DualTa
 from dcra.exact.dual_rows import DualRows
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.open_nodes import OpenNodes
+from dcra.exact.patience import ENDLESS, Patience
 from dcra.exact.prepared_proof import PreparedProof
 from dcra.exact.squares import Squares
 from dcra.exact.squaring import Squaring
@@ -81,9 +82,10 @@ class DualProof(PreparedProof):
     form: DualRows | None
     tree: DualTree
 
-    def __init__(self, compiled: Compiled, points: Host | None) -> None:
-        super().__init__(compiled, points)
+    def __init__(self, compiled: Compiled, points: Host | None, patience: Patience = ENDLESS) -> None:
+        super().__init__(compiled, points, patience)
         self.current: DualBranchState | None = None
+        self.work_done = 0.0  # of nodes that are done
         if self.prepared:
             self.begin(None)
 
@@ -123,14 +125,16 @@ class DualProof(PreparedProof):
             return
         self.current.advance(work)
         if self.current.done:
+            self.work_done += self.current.work
             self.take_back(self.current.taken, self.current.candidates())
             self.current = None
+            self.given_up = self.patience.exhausted(self.work_done)
 
     @property
     def done(self) -> bool:
         if self.form is None:
             return self.prepared
-        return self.tree.done and self.current is None
+        return self.given_up or (self.tree.done and self.current is None)
 
     @property
     def fixed(self) -> Host | None:

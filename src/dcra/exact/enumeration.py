@@ -36,10 +36,17 @@ def enumerable(compiled: Compiled, seconds_left: float | None, share: float = 1.
     if compiled.n > 40:
         return False
     work = 2**compiled.n * _rows(compiled)
-    rate = costs.GRAY_RATE if compiled.tabulated else costs.ARRAY_POINTS_RATE / max(1, compiled.n)
     if seconds_left is None or work > share * MAX_WORK:
         return bool(work <= share * MAX_WORK)
-    return bool(costs.slowdown() * work / rate <= 0.5 * seconds_left)
+    return bool(costs.slowdown() * seconds_for(compiled) <= 0.5 * seconds_left)
+
+
+def seconds_for(compiled: Compiled) -> float:
+    """What all points take on a machine of the usual pace."""
+    rate = costs.GRAY_RATE if compiled.tabulated else costs.ARRAY_POINTS_RATE / max(1, compiled.n)
+    if compiled.problem.constraints is not None:
+        rate = costs.FEASIBLE_RATE / max(1, compiled.n)
+    return float(2**compiled.n) * _rows(compiled) / rate
 
 
 def _rows(compiled: Compiled) -> int:

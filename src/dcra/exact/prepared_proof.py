@@ -9,6 +9,7 @@ import numpy as np
 from dcra._array import Host
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
+from dcra.exact.patience import Patience
 from dcra.exact.squares import Squares
 from dcra.exact.squaring import Squaring, SquaringState
 from dcra.exact.tree_proof import TreeProof
@@ -17,8 +18,8 @@ from dcra.exact.tree_proof import TreeProof
 class PreparedProof(TreeProof):
     """A tree that begins at once, or after a first task; `points` are spins, or None where none are known."""
 
-    def __init__(self, compiled: Compiled, points: Host | None) -> None:
-        super().__init__(compiled)
+    def __init__(self, compiled: Compiled, points: Host | None, patience: Patience) -> None:
+        super().__init__(compiled, patience)
         self.points = None if points is None else np.atleast_2d(points)
         self.squaring: Squaring | None = None
         self.preparing: SquaringState | None = None

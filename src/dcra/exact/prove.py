@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dcra.exact.dual_tree import DualProof
 from dcra.exact.incumbent import Incumbent
 from dcra.exact.kinks import KinkForm, Unfit, mesh_at
 from dcra.exact.lone_norm import is_lone_norm, squared
+from dcra.exact.patience import ENDLESS, Patience
 from dcra.exact.prepared_proof import PreparedProof
 from dcra.exact.proof_log import ProofLog
 from dcra.exact.proof_tree import Closed, ProofTree
@@ -26,29 +27,6 @@ from dcra.exact.squaring import Squaring
 from dcra.exact.tree_proof import TreeProof
 from dcra.exact.trees import TreeKind, tree_kind
 from dcra.model.problem import Problem
-
-
-class Patience(NamedTuple):
-    """Work (entries of A) after which a tree is given up, and after which it is whatever it promises.
-
-    Between the two it goes on as long as its progress says that it will be done before the second.
-    """
-
-    least: float = inf
-    most: float = inf
-
-    def portion(self, done: int, work: int) -> int:
-        """Work up to the next of the places at which it may end, whatever the pauses are."""
-        if self.least == inf:
-            return work
-        step = max(1.0, self.least / 8)
-        return int(min(work, step - done % step + 1))
-
-    def exhausted(self, work: int, progress: float) -> bool:
-        return work > self.least and work > self.most * min(1.0, progress)
-
-
-ENDLESS = Patience()
 
 
 @dataclass(frozen=True)
@@ -82,9 +60,9 @@ class Prove(Engine):
     def start(self, compiled: Compiled, starts: Starts) -> TreeProof:
         kind = tree_kind(compiled.problem)
         if kind is TreeKind.COUPLINGS:
-            return CouplingsProof(compiled, starts.points, self.record, self.keep)
+            return CouplingsProof(compiled, starts.points, self.record, self.keep, self.patience)
         if kind is TreeKind.DUALS:
-            return DualProof(compiled, starts.points)
+            return DualProof(compiled, starts.points, self.patience)
         return ProofState(compiled, starts.points, self.record, self.patience)
 
 
@@ -98,9 +76,8 @@ class ProofState(PreparedProof):
     def __init__(
         self, compiled: Compiled, points: Host | None, record: int = 0, patience: Patience | None = None
     ) -> None:
-        super().__init__(compiled, points)
-        self.patience, self.record = patience or ENDLESS, record
-        self.given_up = False
+        super().__init__(compiled, points, patience or ENDLESS)
+        self.record = record
         self.current: BranchState | None = None
         if self.prepared:
             self.begin(None)

@@ -14,6 +14,7 @@ from dcra.engines.base import Engine, News, State
 from dcra.exact.couplings_certificate import AnyCertificate
 from dcra.exact.incumbent import Incumbent, Units, feasible
 from dcra.exact.judging import Judge
+from dcra.exact.patience import ENDLESS, Patience
 
 WORTH_TELLING = 0.01
 """Share of the gap by which a bound must rise to be news."""
@@ -37,7 +38,7 @@ class Tree(Protocol):
 class TreeProof(State):
     """The tree of one problem; `least` is what no feasible point falls below, inf where there is none.
 
-    Nodes are handed out to whoever takes them on.
+    Nodes are handed out to whoever takes them on; `advance` takes them on itself, until it is given up.
     """
 
     closing = 1.0
@@ -47,8 +48,9 @@ class TreeProof(State):
     tree: Tree
     incumbent: Incumbent
 
-    def __init__(self, compiled: Compiled) -> None:
-        self.compiled = compiled
+    def __init__(self, compiled: Compiled, patience: Patience) -> None:
+        self.compiled, self.patience = compiled, patience
+        self.given_up = False
         self.judge = Judge(compiled)
         self.told, self.news = -inf, list[News]()
         self.form = None
@@ -69,6 +71,15 @@ class TreeProof(State):
     def certificate(self) -> AnyCertificate | None:
         """The proof, once the tree is closed; None where it was not, or cannot be written down."""
         return None
+
+    def go_on(self) -> None:
+        """However long it takes, from where it was given up."""
+        self.patience, self.given_up = ENDLESS, False
+
+    def hear_of(self, spins: Host) -> None:
+        """Take note of points (k, n) that others have found."""
+        if self.form is not None:
+            self._offer(spins)
 
     def _look_at(self, spins: Host) -> None:
         """Judge points (k, n) that are leaves: the proof rests on them."""

@@ -13,19 +13,19 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from dcra import costs
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.cores import Cores
 from dcra.apps.maxsat.plan import SPECIALIST
 from dcra.apps.maxsat.problem import ClauseProblem
 from dcra.apps.maxsat.search import parts
-from dcra.auto.proofs import ProofTask, fits
+from dcra.auto.proofs import ProofTask, fits, work_within
 from dcra.baselines.delegate import Delegate, Exact, Order, SolverAnswer, SolverTask
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Starts
 from dcra.exact.kinks import has_kinks
-from dcra.exact.prove import Patience, ProofState, Prove
+from dcra.exact.patience import Patience
+from dcra.exact.prove import ProofState, Prove
 from dcra.result import Status
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
@@ -146,8 +146,7 @@ class ClauseProof(Delegate):
     def _tree(self, search: Search) -> Task | None:
         patience = Patience(*TREE_WORK)
         if search.limits.time_limit is not None:
-            rate = costs.SIMPLEX_RATE / costs.slowdown() * max(0.0, search.seconds_left)
-            patience = Patience(*(share * rate for share in TREE_SHARES))
+            patience = Patience(*(work_within(share * search.seconds_left) for share in TREE_SHARES))
         compiled = search.compiled
         if not compiled.loops or not has_kinks(compiled.problem) or not fits(search, patience):
             return None

@@ -1,0 +1,173 @@
+"""A tree that shares the time of a search from when this finds nothing but its best value again.
+
+Once many descents from points of their own have ended at one value, more of them hardly find a better one:
+what is left to learn is whether there is any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, isclose, sqrt
+from typing import TYPE_CHECKING
+
+from dcra import costs
+from dcra._array import Host
+from dcra.auto import proofs
+from dcra.bounds.dual import rounded_up
+from dcra.compiled.form import Compiled
+from dcra.engines.base import Engine, News, Starts, State
+from dcra.exact.patience import Patience
+from dcra.exact.prove import Prove
+from dcra.exact.tree_proof import TreeProof
+from dcra.exact.trees import TreeKind, tree_kind
+from dcra.search.plans import Outcome, Plan, Task
+from dcra.search.state import Search
+
+if TYPE_CHECKING:
+    from dcra.auto.decision import Traits
+
+AGREED = 10
+"""Descents that have ended at the best value, each from a random point."""
+
+ROOT_SHARE = 0.1
+"""Share of the time left that the root of the tree may take, as far as is known before."""
+
+SHORTEST = 0.005
+"""Seconds below which going on with the tree would be mostly overhead."""
+
+SAME = 1e-12
+"""Relative difference up to which two values are one, rounded in different orders."""
+
+PAIR_STEPS = 1000
+"""Steps of the relaxation of couplings at the root; each multiplies its matrix and its factor."""
+
+
+def worthwhile(traits: Traits) -> bool:
+    """Whether there is a tree for the problem, and its root is quick beside the time left."""
+    problem, seconds = traits.compiled.problem, traits.seconds_left
+    if seconds is None or not traits.compiled.loops or traits.search.pool is not None:
+        return False
+    if problem.constraint_kind != "linear" or traits.on_accelerator or traits.search.on_device:
+        return False
+    kind = tree_kind(problem)
+    if kind is TreeKind.NONE:
+        return False
+    if kind is TreeKind.COUPLINGS:
+        return _pair_seconds(traits.compiled.n) <= ROOT_SHARE * seconds
+    return proofs.fits(traits.search, Patience(proofs.work_within(ROOT_SHARE * seconds)))
+
+
+def _pair_seconds(n: int) -> float:
+    return PAIR_STEPS * n * n * sqrt(2.0 * n) / costs.RELAXATION_RATE * costs.slowdown()
+
+
+def prove_when_settled(traits: Traits, general: Plan) -> Plan:
+    return Settled(general)
+
+
+class Slice(State):
+    """A tree for some seconds; what it does not finish is gone on with by the next."""
+
+    def __init__(self, tree: TreeProof, end: float, clock: Callable[[], float]) -> None:
+        self.tree, self.end, self.clock = tree, end, clock
+
+    def advance(self, work: int) -> None:
+        self.tree.advance(work)
+
+    @property
+    def done(self) -> bool:
+        return self.tree.done or self.clock() >= self.end
+
+    def candidates(self) -> Host:
+        return self.tree.candidates()
+
+    def take_news(self) -> list[News]:
+        return self.tree.take_news()
+
+    @property
+    def steps(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True, eq=False)
+class SliceTask(Task):
+    """Some seconds for a tree, which is begun by the first of them."""
+
+    plan: Settled | None = None
+    seconds: float = 0.0
+
+    def begin(self, search: Search) -> State:
+        assert self.plan is not None
+        tree = self.plan.tree_of(search, self.engine, self.starts)
+        clock = search.limits.clock
+        return Slice(tree, clock() + self.seconds, clock)
+
+
+class Settled(Plan):
+    """A search; from when it has settled, a tree has as much of the time as it."""
+
+    def __init__(self, general: Plan) -> None:
+        self.general = general
+        self.tree: TreeProof | None = None
+        self.at_work = False
+        self.agreed, self.value = 0, inf
+        self.searched = 0.0  # seconds of the search since the tree had its last
+
+    def next(self, search: Search) -> Task | None:
+        task = self._slice(search) if self._due(search) else self.general.next(search)
+        if task is None or isinstance(task, SliceTask):
+            return task
+        return task.within(self.general)
+
+    def _due(self, search: Search) -> bool:
+        ended = self.tree is not None and self.tree.done
+        settled = self.agreed >= AGREED and search.feasible and not self.at_work and not ended
+        return settled and self.searched >= SHORTEST
+
+    def _slice(self, search: Search) -> Task:
+        self.at_work = True
+        seconds, self.searched = self.searched, 0.0
+        points = None if search.spins is None else search.spins[None].copy()
+        starts = Starts(search.seed, search.started, 1, points)
+        return SliceTask(Prove(), starts, counts=False, plan=self, seconds=seconds)
+
+    def tree_of(self, search: Search, engine: Engine, starts: Starts) -> TreeProof:
+        """The tree: one that was given up before, or a new one."""
+        if self.tree is None:
+            known = search.proof
+            if known is None or not known.given_up:
+                made = engine.start(search.working or search.compiled, starts)
+                assert isinstance(made, TreeProof)
+                known = made
+            known.go_on()
+            self.tree = search.proof = known
+        if starts.points is not None:
+            self.tree.hear_of(starts.points)
+        return self.tree
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        if isinstance(task, SliceTask):
+            self.at_work = False
+            assert self.tree is not None
+            if self.tree.done and self.tree.least > -inf:
+                search.prove(rounded_up(search.compiled.problem, self.tree.least))
+            return
+        assert task.owner is not None
+        assert task.inner is not None
+        self.searched += outcome.seconds
+        if task.starts.points is None and task.counts:
+            self._compare(search, fun)
+        task.owner.learn(search, task.inner, outcome, fun)
+
+    def _compare(self, search: Search, fun: float) -> None:
+        """Count the descents that have ended at the best value."""
+        if self.value != search.fun:
+            self.agreed, self.value = 0, search.fun
+        self.agreed += isclose(fun, search.fun, rel_tol=SAME, abs_tol=1e-15 * search.scale)
+
+    def complete(self, search: Search) -> bool:
+        return self.general.complete(search)
+
+    def adopt(self, compiled: Compiled) -> None:
+        self.general.adopt(compiled)
