@@ -87,10 +87,11 @@ SECONDS ?= 600
 SEED ?= 7
 campaign: $(VENV)/.dev
 	$(BIN)/python -m tests.campaign.problems --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
+	$(BIN)/python -m tests.campaign.plans --seconds $$(($(SECONDS) / 20)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.devices --seconds $$(($(SECONDS) / 20)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.proofs --seconds $$(($(SECONDS) / 10)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.whole_numbers --seconds $$(($(SECONDS) / 20)) --seed $(SEED)
-	$(BIN)/python -m tests.campaign.fields --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
+	$(BIN)/python -m tests.campaign.fields --seconds $$(($(SECONDS) * 3 / 20)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.files --seconds $$(($(SECONDS) * 3 / 10)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.limits --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
 

@@ -106,6 +106,7 @@ class Case:
     seed: int = 0
     device: str | None = None
     starts: int = 2
+    time_limit: float | None = None
     profiles: tuple[str, ...] = field(default=(), compare=False)
 
     def problem(self) -> dcra.Problem:
@@ -129,7 +130,7 @@ class Case:
 
     def solve(self) -> dcra.Result:
         how = {"method": self.method, "starts": self.starts, "seed": self.seed, "device": self.device}
-        return dcra.solve(self.problem(), n_jobs=1, **how)
+        return dcra.solve(self.problem(), n_jobs=1, time_limit=self.time_limit, **how)
 
     @property
     def values(self) -> tuple[float, float]:
