@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 AGREED = 10
 """Descents that have ended at the best value, each from a random point."""
 
-ROOT_SHARE = 0.1
+ROOT_SHARE = 0.5
 """Share of the time left that the root of the tree may take, as far as is known before."""
 
 SHORTEST = 0.005
