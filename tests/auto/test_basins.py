@@ -13,6 +13,7 @@ from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 from dcra.polish.anneal import Anneal
 from dcra.search.driver import run
+from dcra.search.plans import Outcome
 from dcra.search.state import Limits, Search
 
 
@@ -61,3 +62,56 @@ def test_the_same_seed_gives_the_same_answer(jobs):
     once = dcra.solve(problem, starts=20, seed=3, n_jobs=1)
     again = dcra.solve(problem, starts=20, seed=3, n_jobs=jobs)
     assert np.array_equal(once.x, again.x)
+
+
+def told(plan, search, seconds):
+    """Let a plan learn that the time is `seconds` later, from one more task."""
+    search.limits.clock.now += seconds
+    task = plan.next(search)
+    state = task.begin(search)
+    while not state.done:
+        state.advance(10**6)
+    plan.learn(search, task, Outcome(state.candidates(), state, seconds), np.inf)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.usefixtures("compiled_loops")
+def test_a_lineage_that_gains_no_more_ends_and_the_best_of_all_are_joined_at_last():
+    compiled = compile_problem(a_torus())
+    search = Search(compiled, Limits(time_limit=100.0, clock=Clock()), 0, 0.0)
+    plan = Basins(compiled)
+    for _ in range(30):
+        told(plan, search, 0.1)
+    first = plan.best
+    plan.gained = search.seconds - 1.0  # where it is hard to gain any more
+    told(plan, search, 40.0)
+    assert plan.ancestor is not None
+    assert plan.ancestor[0] <= first[0]
+    assert plan.best[0] == np.inf
+    assert not plan.elite
+    for _ in range(5):
+        told(plan, search, 0.1)
+    second = plan.best
+    told(plan, search, 50.0)
+    assert plan.last
+    assert plan.best[0] <= min(plan.ancestor[0], second[0])
+    assert search.fun <= first[0]
+    value = compiled.problem.objective(compiled.decode(plan.best[1][None]))[0]
+    assert plan.best[0] == pytest.approx(value)
+
+
+@pytest.mark.usefixtures("compiled_loops")
+def test_counted_starts_have_one_lineage():
+    compiled = compile_problem(a_torus())
+    search = Search(compiled, Limits(starts=50, clock=Clock()), 0, 0.0)
+    plan = Basins(compiled)
+    for _ in range(20):
+        told(plan, search, 100.0)
+    assert plan.ancestor is None
+    assert not plan.last

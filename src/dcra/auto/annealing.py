@@ -166,8 +166,12 @@ class Annealing(Plan):
             cross(self.compiled.quadratic_tables.C, s, g, score, other, sign, *scratch)
 
     def _partners(self) -> Iterator[tuple[Host, float]]:
-        """The elite; where nothing tells up from down, also upside down."""
-        signs = (1.0, -1.0) if not self.compiled.quadratic_tables.field.any() else (1.0,)
+        """The elite."""
         for _, other in self.elite:
-            for sign in signs:
-                yield other, sign
+            yield from self._both_ways(other)
+
+    def _both_ways(self, other: Host) -> Iterator[tuple[Host, float]]:
+        """A point with its sign; where nothing tells up from down, also upside down."""
+        yield other, 1.0
+        if not self.compiled.quadratic_tables.field.any():
+            yield other, -1.0
