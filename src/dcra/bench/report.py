@@ -15,7 +15,6 @@ from dcra.bench.base import Benchmark, Row
 from dcra.bench.faults import sound
 from dcra.bench.folder import read_label
 from dcra.bench.registry import find_benchmark
-from dcra.bench.renamed import tell_renamed
 from dcra.bench.sections import ReportTable, Section, Text
 
 IN_SHORT = "In short"
@@ -84,7 +83,6 @@ def _sections(subject: Benchmark, rows: Sequence[Row]) -> list[Section]:
         *_message(subject, own, _finished(rows)),
         *own,
         *not_run(rows),
-        *tell_renamed(rows),
         environments(rows),
     ]
     json.dumps(files.plain([asdict(part) for part in made]), allow_nan=False)

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from dcra.bench.base import Row
 from dcra.bench.faults import Malformed, parse_row
-from dcra.bench.renamed import rename
 from dcra.io.limits import Limits, too_large
 from dcra.io.paths import CHUNK
 from dcra.messages import suggest
@@ -66,7 +65,7 @@ def read(folder: Path) -> list[Row]:
 
     A damaged line is left out, and left where it is; `faults` tells of it.
     """
-    return [rename(line.row) for line in _parsed(folder) if line.row is not None]
+    return [line.row for line in _parsed(folder) if line.row is not None]
 
 
 def faults(folder: Path) -> list[tuple[str, str]]:
