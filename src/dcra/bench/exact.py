@@ -90,7 +90,7 @@ def nothing(rng: Rng, n: int, r: int) -> Problem:
 
 FAMILIES = {
     "gross": Family(gross, 2.0, (100, 200, 500, 1000)),
-    "likely": Family(likely, 2.0, (100, 200, 300)),
+    "likely": Family(likely, 2.0, (100, 200, 300, 500)),
     "quantile": Family(quantile, 2.0, (100, 200, 300)),
     "hinge": Family(hinge, 5.0, (50, 100, 150)),
     "sensing": Family(sensing, 0.4, (100, 150, 200)),

@@ -104,7 +104,6 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "benchmark": (_is_text, "a name"),
     "instance": (_is_text, "a name"),
     "method": (_is_text, "a name"),
-    "recorded_as": (_is_text, "a name"),
     "status": (_is_text, "a word"),
     "reason": (_is_text, "a text"),
     "seed": (lambda value: isinstance(value, int) and not isinstance(value, bool), "a whole number"),
