@@ -36,6 +36,9 @@ ROOT_SHARE = 0.5
 SHORTEST = 0.005
 """Seconds below which going on with the tree would be mostly overhead."""
 
+LOADING = 0.05
+"""Seconds below which none is begun: what a tree needs may have to be loaded first."""
+
 SAME = 1e-12
 """Relative difference up to which two values are one, rounded in different orders."""
 
@@ -121,9 +124,9 @@ class Settled(Plan):
         return task.within(self.general)
 
     def _due(self, search: Search) -> bool:
-        ended = self.tree is not None and self.tree.done
-        settled = self.agreed >= AGREED and search.feasible and not self.at_work and not ended
-        return settled and self.searched >= SHORTEST
+        going = search.seconds_left > LOADING if self.tree is None else not self.tree.done
+        settled = self.agreed >= AGREED and search.feasible and not self.at_work
+        return going and settled and self.searched >= SHORTEST
 
     def _slice(self, search: Search) -> Task:
         self.at_work = True
