@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from dcra import costs
 from dcra.auto.proofs import ProofTask, descents_of
-from dcra.engines.base import Starts
 from dcra.exact.enumeration import seconds_for
 from dcra.exact.patience import Patience
 from dcra.exact.prove import Prove
 from dcra.exact.tree_proof import TreeProof
 from dcra.exact.trees import TreeKind, tree_kind
-from dcra.search.plans import Exhaust, Outcome, Plan, Task
+from dcra.search.plans import Exhaust, Outcome, Plan, Task, start_at_best
 from dcra.search.state import Search
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def try_all(traits: Traits) -> Plan:
 
 
 class TreeBeforeAll(Exhaust):
-    """Descents, a tree that is given up after so many seconds as the loops usually take, and all points."""
+    """Descents; a tree, given up after the work that loops usually do in so many seconds; then all points."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -67,8 +66,7 @@ class TreeBeforeAll(Exhaust):
 
     def _tree(self, search: Search) -> Task:
         self.at_work = True
-        points = None if search.spins is None else search.spins[None]
-        return ProofTask(self.engine_of_tree, Starts(search.seed, 0, 1, points), counts=False)
+        return ProofTask(self.engine_of_tree, start_at_best(search), counts=False)
 
     @property
     def _proved(self) -> bool:

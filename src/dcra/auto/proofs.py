@@ -20,7 +20,7 @@ from dcra.exact.prove import ProofState, Prove
 from dcra.exact.tree_proof import TreeProof
 from dcra.polish.recipes import sweep
 from dcra.search.driver import take_in
-from dcra.search.plans import Outcome, Plan, Repeat, Task
+from dcra.search.plans import Outcome, Plan, Repeat, Task, start_at_best
 from dcra.search.state import Search
 
 if TYPE_CHECKING:
@@ -83,11 +83,9 @@ class ProvePlan(Plan):
         return None if branch is None else Task(branch, Starts(search.seed, search.started, 1), counts=False)
 
     def _begin(self, search: Search) -> TreeProof:
-        points = None if search.spins is None else search.spins[None]
-        starts = Starts(search.seed, search.started, 1, points)
         wanted = search.pool.reserve if self.hands_in_pool(search) and search.pool is not None else 1
         engine = replace(self.engine, keep=max(wanted, self.engine.keep))
-        search.proof = engine.start(search.working or search.compiled, starts)
+        search.proof = engine.start(search.working or search.compiled, start_at_best(search))
         return search.proof
 
     def hands_in_pool(self, search: Search) -> bool:
@@ -197,9 +195,7 @@ class ProofBeside(Plan):
         if not fits(search, patience):
             return None
         self.at_work = True
-        points = None if search.spins is None else search.spins[None]
-        starts = Starts(search.seed, search.started, 1, points)
-        return ProofTask(Prove(patience=patience), starts, counts=False)
+        return ProofTask(Prove(patience=patience), start_at_best(search), counts=False)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         if task.owner is not None and task.inner is not None:

@@ -21,7 +21,7 @@ from dcra.exact.patience import Patience
 from dcra.exact.prove import Prove
 from dcra.exact.tree_proof import TreeProof
 from dcra.exact.trees import TreeKind, tree_kind
-from dcra.search.plans import Outcome, Plan, Task
+from dcra.search.plans import Outcome, Plan, Task, start_at_best
 from dcra.search.state import Search
 
 if TYPE_CHECKING:
@@ -131,9 +131,7 @@ class Settled(Plan):
     def _slice(self, search: Search) -> Task:
         self.at_work = True
         seconds, self.searched = self.searched, 0.0
-        points = None if search.spins is None else search.spins[None].copy()
-        starts = Starts(search.seed, search.started, 1, points)
-        return SliceTask(Prove(), starts, counts=False, plan=self, seconds=seconds)
+        return SliceTask(Prove(), start_at_best(search), counts=False, plan=self, seconds=seconds)
 
     def tree_of(self, search: Search, engine: Engine, starts: Starts) -> TreeProof:
         """The tree: one that was given up before, or a new one."""

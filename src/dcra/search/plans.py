@@ -130,6 +130,12 @@ class Exhaust(Plan):
         self.least = min(self.least, outcome.state.facts["least"])
 
 
+def start_at_best(search: Search) -> Starts:
+    """One start, which is none of those that are counted, at the best point if there is one."""
+    points = None if search.spins is None else search.spins[None].copy()
+    return Starts(search.seed, search.started, 1, points)
+
+
 def next_starts(search: Search, count: int) -> Starts:
     """The next starts of the seed; the first ones begin at the points the user gave."""
     first = search.started

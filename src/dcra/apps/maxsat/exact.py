@@ -22,12 +22,11 @@ from dcra.auto.proofs import ProofTask, fits, work_within
 from dcra.baselines.delegate import Delegate, Exact, Order, SolverAnswer, SolverTask
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
-from dcra.engines.base import Starts
 from dcra.exact.kinks import has_kinks
 from dcra.exact.patience import Patience
 from dcra.exact.prove import ProofState, Prove
 from dcra.result import Status
-from dcra.search.plans import Outcome, Plan, Task
+from dcra.search.plans import Outcome, Plan, Task, start_at_best
 from dcra.search.state import Search
 
 ANNEALED, SHARE = 4, 0.1
@@ -150,17 +149,13 @@ class ClauseProof(Delegate):
         compiled = search.compiled
         if not compiled.loops or not has_kinks(compiled.problem) or not fits(search, patience):
             return None
-        return ProofTask(Prove(patience=patience), self._starts(search), counts=False)
+        return ProofTask(Prove(patience=patience), start_at_best(search), counts=False)
 
     def _cores(self, search: Search) -> Task | None:
         if not search.affords(self.engine.setup_work(search.compiled)):
             return None
         search.closing += CLOSING * parts(search.compiled)[0].literals.size
-        return SolverTask(self.engine, self._starts(search), counts=False)
-
-    def _starts(self, search: Search) -> Starts:
-        points = None if search.spins is None else search.spins[None]
-        return Starts(search.seed, search.started, 1, points)
+        return SolverTask(self.engine, start_at_best(search), counts=False)
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         if task.owner is not None and task.inner is not None:
