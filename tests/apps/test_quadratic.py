@@ -12,8 +12,11 @@ from dcra.apps.qap import (
     AssignmentProblem,
     AssignmentState,
     SwapTabu,
+    _penalties,
     _write_out,
     assignment_cost,
+    count_entries,
+    exact_penalty,
     qap,
     qap_problem,
 )
@@ -186,6 +189,17 @@ def test_swaps_answer_where_there_is_no_time_to_write_out_penalties(monkeypatch)
     answer = qap(F, D, method="anneal", time_limit=0.5, seed=0)
     assert answer.result.method == "swaps"
     assert answer.cost == pytest.approx(assignment_cost(F, D, answer.permutation))
+
+
+@pytest.mark.parametrize(("limit", "count"), [(None, 7), (1e9, 7), (10.0, 2), (5.0, 1), (3.0, 0)])
+def test_there_are_as_many_penalties_as_can_be_written_out(monkeypatch, limit, count):
+    monkeypatch.setattr("dcra.costs.slowdown", lambda: 1.0)
+    F, D = np.random.default_rng(7).integers(1, 9, (2, 6, 6)).astype(float)
+    monkeypatch.setattr("dcra.costs.COUPLING_SECONDS", 1.0 / count_entries(F, D))
+    weights = _penalties(F, D, limit)
+    assert len(weights) == count
+    assert weights == sorted(weights)
+    assert not weights or weights[-1] == exact_penalty(F, D)
 
 
 def test_swaps_without_compiled_loops():

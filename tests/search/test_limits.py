@@ -21,6 +21,8 @@ from dcra.compiled.form import compile_problem
 from dcra.model import operators
 from dcra.model.watch import OutOfTime, Watch
 from dcra.search.state import Limits, Search
+from dcra.solving.options import SolveOptions
+from dcra.solving.since import solve_since
 
 LOOK = 0.002
 """Seconds of a look at the clock: what work between two of them is meant to take."""
@@ -267,3 +269,12 @@ def test_a_first_run_is_as_short_as_the_time_is(passes_per_second, expected):
     search = Search(compiled, Limits(time_limit=1.0, clock=lambda: 0.0), seed=0, begun=0.0)
     search.rate = passes_per_second * compiled.work_per_pass
     assert Annealing(compiled).next(search).engine.passes == expected
+
+
+def test_nothing_is_planned_when_the_time_is_over(monkeypatch):
+    """Reading took it all: what a plan would prepare is of no use."""
+    monkeypatch.setattr("dcra.solving.since.make_plan", None)
+    problem = dcra.Problem([dcra.Term("l1", A, b)])
+    result = solve_since(time.perf_counter() - 1.0, problem, SolveOptions(time_limit=0.5))
+    assert result.status == "time_limit"
+    assert result.fun == pytest.approx(problem.objective(result.x))

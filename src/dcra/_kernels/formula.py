@@ -82,21 +82,19 @@ class Walk(_Walk, Struct):
 
 def formula(ptr: Array, literals: Array, n: int, cost: Array, hard: Array) -> Formula:
     """From literals +v and -v, v = 1..n, clause c being literals[ptr[c]:ptr[c+1]]."""
+    from scipy import sparse
+
     m = ptr.size - 1
-    negated = literals < 0
-    variable = np.abs(literals).astype(np.int64) - 1
-    clause = np.repeat(np.arange(m), np.diff(ptr))
-    kind = np.int32 if max(2 * n, 2 * m) < 2**31 else np.int64
-    by_variable = np.sort(variable * variable.size + np.arange(variable.size)) % max(1, variable.size)
-    occ_ptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(variable, minlength=n), out=occ_ptr[1:])
-    occ = (2 * clause + negated)[by_variable]
-    lit = 2 * variable + negated
+    kind: Any = np.int32 if max(2 * n, 2 * m) < 2**31 else np.int64
+    negated = (literals < 0).astype(kind)
+    variable = np.abs(literals).astype(kind) - 1
+    entries = 2 * np.repeat(np.arange(m, dtype=kind), np.diff(ptr)) + negated
+    occurring = sparse.csr_array((entries, variable, ptr), shape=(m, n)).tocsc()  # in the order of clauses
     return Formula(
         ptr.astype(np.int64),
-        lit.astype(kind),
-        occ_ptr,
-        occ.astype(kind),
+        2 * variable + negated,
+        occurring.indptr.astype(np.int64),
+        occurring.data,
         np.where(hard, 0.0, cost).astype(np.float64),
         hard.astype(np.uint8),
     )

@@ -17,6 +17,7 @@ from dcra.api import solve
 from dcra.bounds.dual import DualStage
 from dcra.compiled.form import compile_problem
 from dcra.losses import L1, Loss
+from dcra.model.operators import as_operator
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result, Status
@@ -205,7 +206,7 @@ def relaxed(data: Data, seconds: float, stopped: Interruption) -> tuple[float, f
     """
     loss = data.loss if data.loss.convex else L1()
     middle = float(np.median(data.y))
-    reach = float(np.max(np.abs(data.y - middle)) + np.max(abs(data.X).sum(axis=1))) or 1.0
+    reach = float(np.max(np.abs(data.y - middle)) + np.max(as_operator(data.X).row_sizes())) or 1.0
     low = 0.0 if data.domain == "spin" else reach
     X = _with_column(data.X, reach + low)
     linear = None if data.linear is None else np.append(data.linear, 0.0)

@@ -40,11 +40,11 @@ FEW_ENTRIES = 100_000
 MOVES_PER_PLACE, SHORT_STARTS = 2000, 5
 """Moves of a start for each facility; the first starts have fewer, so that there is an answer early."""
 
-GROWTH, PENALTIES = 4.0, 6
-"""Of the penalty: by how much it grows at a time, and how often until no other point is better."""
+LIGHTEST, PENALTIES = 4.0**-6, 7
+"""The first penalty, as a share of the last, with which no other point is better; and how many there are."""
 
 WRITING_SHARE = 0.3
-"""Share of a time limit that writing out Q once may take."""
+"""Share of its time that a penalty may take to write out Q; where that is more, there are fewer penalties."""
 
 LEAST_SECONDS = 1e-3
 """Of a solve that comes when the time is over."""
@@ -251,8 +251,7 @@ def _by_penalties(
 
     limit = check_seconds("time_limit", options.pop("time_limit", None))
     progress = options.pop("progress", False)
-    most = exact_penalty(F, D)
-    weight = max(most * GROWTH**-PENALTIES, 1e-12)
+    weights = _penalties(F, D, limit)
 
     def share(rounds_left: int) -> float | None:
         return (
@@ -263,16 +262,15 @@ def _by_penalties(
 
     ran, stopped, X = [], False, np.eye(len(F))
     with on_interrupt() as interrupted:
-        for rounds_left in range(PENALTIES + 3 if _affordable(F, D, limit) else 2, 2, -1):
-            asked = SolveOptions(method, share(rounds_left), **options)
+        for k, weight in enumerate(weights):
+            asked = SolveOptions(method, share(len(weights) - k + 2), **options)
             penalised = solve_since(time.perf_counter(), qap_problem(F, D, weight), asked, progress)
             ran = [penalised.method]
             X = to_numpy(penalised.x).reshape(F.shape)
             permuted = bool(np.all(X.sum(0) == 1) and np.all(X.sum(1) == 1))
             stopped = bool(interrupted) or penalised.status is Status.CALLBACK
-            if permuted or stopped or weight >= most or share(1) == LEAST_SECONDS:
+            if permuted or stopped or share(1) == LEAST_SECONDS:
                 break
-            weight = min(GROWTH * weight, most)
         start = np.eye(len(F))[repaired(X)]
         keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
         swaps = SolveOptions(SwapTabu(), share(1), 1 if limit is None else None, x0=start.ravel(), **keep)
@@ -284,10 +282,13 @@ def _by_penalties(
     return Assignment(p, assignment_cost(F, D, p), replace(result, method=name, seconds=seconds))
 
 
-def _affordable(F: Host, D: Host, limit: float | None) -> bool:
-    """Whether there is time to write out Q: where there is not, swaps alone answer."""
+def _penalties(F: Host, D: Host, limit: float | None) -> list[float]:
+    """Growing weights, as many as there is time to write out Q for; without any, swaps alone answer."""
     entries = min(count_entries(F, D), MOST_ENTRIES)
-    return limit is None or costs.slowdown() * costs.COUPLING_SECONDS * entries <= WRITING_SHARE * limit
+    writing = costs.slowdown() * costs.COUPLING_SECONDS * max(entries, 1)
+    count = PENALTIES if limit is None else min(PENALTIES, int(WRITING_SHARE * limit / writing))
+    shares = LIGHTEST ** np.linspace(0.0, 1.0, count)[::-1]
+    return np.maximum(exact_penalty(F, D) * shares, 1e-12).tolist()  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -63,11 +63,12 @@ class ConstrainedSearch(Search):
         self.penalty_weights = self.penalties.weights
         if self.spins is None and self.status not in (Status.INTERRUPTED, Status.CALLBACK):
             self._violate_least()
-        if self.spins is None and self.nearest is not None and self.status is not Status.INFEASIBLE:
+        hopeless = self.status is Status.INFEASIBLE or self._late
+        if self.spins is None and self.nearest is not None and not hopeless:
             x = self.compiled.in_domain(self.nearest)
             repair = Repair(repair_tables(self.constraints), x, np.zeros(x.size), self.seed)
-            while repair.flips < STEPS and not repair.done and not (repair.flips and self._late):
-                repair.advance(1)  # the time is over: no more than the least that repairs are given
+            while repair.flips < STEPS and not repair.done and not self._late:
+                repair.advance(1)
             self.offer(self.compiled.encode(repair.best))
         if self.spins is None:
             self.spins = np.ones(self.compiled.n) if self.nearest is None else self.nearest

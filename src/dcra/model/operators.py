@@ -36,7 +36,7 @@ COLUMN_SIGNS, COLUMN_SHARE = 32, 0.1
 SAMPLE = 256
 """Rows and columns looked at to learn the size of the entries of a large A."""
 
-CHUNK_ENTRIES = 1 << 21
+CHUNK_ENTRIES = 1 << 18
 """Entries converted or checked at a time, so that no temporary is as large as A."""
 
 

@@ -56,6 +56,8 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
     search = kind(compiled, limits, chosen, begun, given, alone=not auto, method=label, device=device)
     search.pool = None if asked is None else Kept(asked, problem.n)
     search.look_at(watch)
+    if auto and search.seconds_left <= 0:  # taking the problem in was all there was time for
+        return search, Nothing()
     try:
         return search, make_plan(search, engine)
     except OutOfTime:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dcra.model.checks import refuse_masked
 
@@ -92,7 +93,7 @@ class Clauses:
         if flat.size and flat.dtype.kind not in "iu":
             raise TypeError(f"`clauses` must hold integers, +v or -v; got {flat.dtype}")
         ptr = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum(list(map(len, lists)), out=ptr[1:])
+        np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)), out=ptr[1:])
         is_hard = np.arange(len(lists)) >= len(soft)
         weight = np.concatenate([given, np.zeros(len(firm), given.dtype)])
         if flat.dtype.kind == "u" and int(flat.max(initial=0)) >= MOST_VARIABLES:
@@ -115,18 +116,7 @@ class Clauses:
         if n >= MOST_VARIABLES:
             raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; got {n}")
         _check_weight(weight, hard)
-        clause = np.repeat(np.arange(ptr.size - 1, dtype=np.int64), np.diff(ptr))
-        bits = (2 * n + 1).bit_length()  # of a literal; shifts are much quicker than divisions
-        key = (clause << bits) + 2 * np.abs(literals) + (literals < 0)
-        key.sort()
-        key = key[np.append(True, key[1:] != key[:-1])] if key.size else key
-        opposed = np.flatnonzero((key[1:] ^ 1) == key[:-1])  # 2v and 2v + 1, neighbours of one clause
-        clause, rest = key >> bits, key & ((1 << bits) - 1)
-        keep = np.ones(ptr.size - 1, bool)
-        keep[clause[opposed]] = False
-        counts = np.bincount(clause, minlength=keep.size)[keep]
-        ordered = np.where(rest & 1, -(rest >> 1), rest >> 1)[keep[clause]]
-        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        ordered, ends, keep = _in_order(n, ptr, literals)
         whole = weight.astype(np.int64 if weight.dtype.kind in "iub" else np.float64)
         dropped = int(keep.size - np.count_nonzero(keep))
         return cls(n, ends, ordered, np.where(hard, 0, whole)[keep], hard[keep], dropped)
@@ -170,6 +160,26 @@ class Clauses:
         """The clauses as lists of literals, hard and soft in their order."""
         flat = self.literals.tolist()
         return [flat[lo:hi] for lo, hi in zip(self.ptr[:-1].tolist(), self.ptr[1:].tolist(), strict=True)]
+
+
+def _in_order(n: int, ptr: Ints, literals: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Literals by variable without repetition, where clauses end, and which were kept: no tautologies."""
+    codes = (2 * np.abs(literals) + (literals < 0)).astype(np.int32)  # v and not v are neighbours
+    entries = sparse.csr_array((np.empty(codes.size, bool), codes, ptr), shape=(ptr.size - 1, 2 * n + 2))
+    entries.sort_indices()
+    code = entries.indices
+    ordered = np.where(code & 1, -(code >> 1), code >> 1).astype(np.int64)
+    keep = np.ones(ptr.size - 1, bool)
+    clause = np.repeat(np.arange(keep.size), np.diff(ptr))
+    beside = (clause[1:] == clause[:-1]) & ((code[1:] | 1) == (code[:-1] | 1))  # of the variable before it
+    if not beside.any():
+        return ordered, ptr.astype(np.int64), keep
+    repeated = beside & (code[1:] == code[:-1])
+    keep[clause[1:][beside & ~repeated]] = False
+    kept = keep[clause]
+    kept[1:] &= ~repeated
+    counts = np.bincount(clause[kept], minlength=keep.size)[keep]
+    return ordered[kept], np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), keep
 
 
 def _largest(literals: Ints) -> int:
