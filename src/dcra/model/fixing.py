@@ -58,7 +58,7 @@ class Fixing:
         return Problem(
             [self._term(term, point) for term in whole.terms],
             linear=linear,
-            quadratic=None if form is None else replace(form, operator=self._both(form.operator)),
+            quadratic=None if form is None else replace(form, kept=self._both(form.operator), apart=None),
             constant=constant,
             domain=whole.domain,
             constraints=self._rows(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -106,7 +105,7 @@ class Problem:
         if self.quadratic is not None and self.quadratic.n != self.n:
             raise ValueError(
                 f"`quadratic` must have shape ({self.n}, {self.n}) to match `terms`; "
-                f"got {self.quadratic.operator.shape}"
+                f"got {self.quadratic.kept.shape}"
             )
         self.like = self._reference()
         self.home = self._home()
@@ -246,7 +245,7 @@ class Problem:
         twin = copy(self)
         twin.terms = tuple(t.watched(watch) if s else t for t, s in zip(self.terms, slow, strict=True))
         if self.quadratic is not None and coupled:
-            twin.quadratic = Quadratic(watched(self.quadratic.operator, watch))
+            twin.quadratic = Quadratic(watched(self.quadratic.kept, watch))
         return twin
 
     def on_host(self) -> Problem:
@@ -267,7 +266,7 @@ class Problem:
         offset = 0.0 if self.linear is None else 0.5 * float(namespace(self.linear).sum(self.linear))
         quadratic = None
         if self.quadratic is not None:
-            quadratic = replace(self.quadratic, operator=self.quadratic.operator.scaled(0.25))
+            quadratic = self.quadratic.scaled(0.25)
             sums = self.quadratic.row_sums
             linear = 0.5 * sums if linear is None else linear + 0.5 * sums
             offset += 0.25 * float(namespace(sums).sum(sums))
@@ -326,7 +325,7 @@ class Problem:
     def _reference(self) -> Array:
         """An array whose library, device and float type all answers take."""
         operators = [t.operator for t in self.terms]
-        operators += [] if self.quadratic is None else [self.quadratic.operator]
+        operators += [] if self.quadratic is None else [self.quadratic.kept]
         libraries = {_library(operator) for operator in operators}
         if len(libraries) > 1:
             raise TypeError(f"all terms must use one array library; got {', '.join(sorted(libraries))}")

@@ -39,32 +39,49 @@ EXACT = 2.0**52
 class Quadratic:
     """x'Qx with a symmetric Q of shape (n, n).
 
-    `stated` is an array of the float type that Q was given in, where the symmetric one needs a wider type;
-    `home` one of the library that answers belong to, where Q came from JAX and passes for NumPy's.
+    `kept` is Q itself, or, where it was written out here, Q with zeros on its diagonal, which is then
+    `apart`: searches want it so, and a copy of a large Q takes longer than a short search. `stated` is an
+    array of the float type that Q was given in, where the symmetric one needs a wider type; `home` one of the
+    library that answers belong to, where Q came from JAX and passes for NumPy's.
     """
 
-    operator: Operator
+    kept: Operator
     stated: Array | None = None
     home: Array | None = None
+    apart: Host | None = None
+
+    @cached_property
+    def operator(self) -> Operator:
+        """Q as a whole."""
+        if self.apart is None:
+            return self.kept
+        whole = self.kept.dense().copy()
+        np.fill_diagonal(whole, self.apart)
+        return DenseMatrix(whole)
+
+    def scaled(self, factor: float) -> Quadratic:
+        """factor x'Qx."""
+        apart = None if self.apart is None else factor * self.apart
+        return replace(self, kept=self.kept.scaled(factor), apart=apart)
 
     @property
     def n(self) -> int:
-        return self.operator.shape[0]
+        return self.kept.shape[0]
 
     @property
     def entries(self) -> int:
-        return self.operator.entries
+        return self.kept.entries
 
     @property
     def like(self) -> Array | None:
         """An array of the library and float type that Q was given in; None where Q has products only."""
         if self.stated is not None:
             return self.stated
-        return None if isinstance(self.operator, MatrixFree) else self.operator.A[:0, :0]
+        return None if isinstance(self.kept, MatrixFree) else self.kept.A[:0, :0]
 
     def apply(self, x: Array) -> Array:
         """Q x in float64, for x of shape (..., n)."""
-        return self.operator.exact_residual(x, 0.0)
+        return self.kept.exact_residual(x, 0.0 if self.apart is None else -self.apart * x)
 
     def value(self, x: Array) -> Array:
         """x'Qx in float64, for x of shape (..., n)."""
@@ -74,25 +91,25 @@ class Quadratic:
     @property
     def row_sums(self) -> Array:
         """Q e."""
-        return self.operator.row_sums
+        return self.kept.row_sums if self.apart is None else self.kept.row_sums + self.apart
 
     @property
     def matrix_free(self) -> bool:
         """Whether Q has products only."""
-        return not self.operator.has_columns
+        return not self.kept.has_columns
 
     @cached_property
     def diagonal(self) -> Host:
         """The diagonal of Q on the host; zeros where Q has products only, which then keeps its own."""
-        if isinstance(self.operator, MatrixFree):
+        if isinstance(self.kept, MatrixFree):
             return np.zeros(self.n)
-        return np.asarray(self.operator.on_host().diagonal(), float)
+        return np.asarray(self.kept.on_host().diagonal(), float) if self.apart is None else self.apart
 
     @cached_property
     def off_diagonal(self) -> Operator:
         """Q with zeros on its diagonal, in float64; itself where Q has products only."""
-        operator = self.operator
-        if isinstance(operator, MatrixFree):
+        operator = self.kept
+        if isinstance(operator, MatrixFree) or self.apart is not None:
             return operator
         if isinstance(operator, SparseMatrix):
             with importing():
@@ -212,6 +229,10 @@ def _symmetric(operator: Operator) -> Quadratic:
         if all(bool(xp.all(here == mirrored.T)) for here, mirrored in _mirrored(A)):
             return Quadratic(operator)
         wide = _halved(xp.astype(A, xp.float64, copy=False))
+        if is_numpy(wide) and A.dtype == xp.float64:
+            diagonal = wide.diagonal().copy()
+            np.fill_diagonal(wide, 0.0)
+            return Quadratic(DenseMatrix(wide), apart=diagonal)
         if A.dtype == xp.float64:
             return Quadratic(as_operator(wide))
         short = xp.astype(wide, A.dtype)

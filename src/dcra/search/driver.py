@@ -85,10 +85,12 @@ def first_answer(search: Search) -> None:
     size = float(np.mean(np.abs(to_numpy(z)))) if compiled.n_rows else 1.0
     g = to_numpy(compiled.pull(compiled.slopes(z, size or 1.0)))
     down = np.where(g > 0, -1.0, 1.0)
-    opposite = -down  # the step may overshoot so far that its opposite is better
-    if compiled.quadratic is not None:
-        opposite = compiled.quadratic.turned(opposite, g, compiled.like)
-    search.fallback = np.stack([down, opposite])
+    search.fallback = down[None]
+    if search.seconds_left > 0:
+        opposite = -down  # the step may overshoot so far that its opposite is better
+        if compiled.quadratic is not None:
+            opposite = compiled.quadratic.turned(opposite, g, compiled.like)
+        search.fallback = np.stack([down, opposite])
     if not search.alone:
         search.offer(search.fallback)
     if search.points is not None:

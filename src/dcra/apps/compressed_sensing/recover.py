@@ -27,6 +27,7 @@ from dcra.apps.compressed_sensing.result import Recoveries, Recovery
 from dcra.apps.compressed_sensing.trimming import FAR, LEAST_SHARE, near, plausible
 from dcra.apps.compressed_sensing.validation import Asked, check
 from dcra.losses import L1, Loss
+from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result, Status
@@ -238,7 +239,9 @@ class Attempt:
 
     def _search_among(self, kept: Host, all_right: bool) -> tuple[Host, bool]:
         """What is found from some measurements, and whether it matches all of these."""
-        asked = self.asked._replace(A=self.asked.A[kept], rows=self.y[None, kept])
+        assert not isinstance(self.asked.A, MatrixFree)
+        among = self.asked.A.rows(np.flatnonzero(kept))
+        asked = self.asked._replace(A=among, rows=self.y[None, kept])
         part = Attempt(replace(self.session, asked=asked), self.y[kept], self.end)
         part.search(all_right)
         assert part.x is not None
@@ -254,25 +257,26 @@ class Attempt:
         self.x, self.stages = np.where(x > 0, 1.0, 0.0), ["signs"]
 
     def matches(self, x: Host) -> bool:
-        return self._rows_matched(x) == self.y.size
+        return self._rows_matched(self.residual(x)) == self.y.size
 
-    def _rows_matched(self, x: Host) -> int:
-        return int(np.count_nonzero(np.abs(self.residual(x)) <= self.tolerance))
+    def _rows_matched(self, u: Host) -> int:
+        return int(np.count_nonzero(np.abs(u) <= self.tolerance))
 
     def residual(self, x: Host) -> Host:
         return np.asarray(to_numpy(self.exact.terms[0].residual(self.exact.check_point("x", x))))
 
     def report(self) -> Recovery:
         assert self.x is not None
-        matched = self.matches(self.x)
+        u = self.residual(self.x)
+        matched = self._rows_matched(u) == self.y.size
         if matched and not self.asked.noise:  # whatever was tried on the way
             self.loss, self.lam = self.asked.loss or L1(), self.asked.lam or 0.0
         objective = float(self._objective().objective(self.x))
         single = getattr(self.operator.A, "dtype", None) == np.float32
         return Recovery(
             x=self.x.astype(np.float32) if single else self.x,
-            residual=self.residual(self.x),
-            rows_matched=self._rows_matched(self.x),
+            residual=u,
+            rows_matched=self._rows_matched(u),
             objective=objective,
             lower_bound=min(self._bound(), objective),
             loss=self.loss,
@@ -316,6 +320,8 @@ class Attempt:
         return self._seconds_left == LEAST_SECONDS
 
     def _objective(self) -> Problem:
+        if self.lam == 0 and self.loss == self.exact.terms[0].loss:
+            return self.exact
         linear = None if self.lam == 0 else np.full(self.exact.n, self.lam)
         return Problem([Term(self.loss, self.asked.A, self.y)], linear=linear, domain="binary")
 

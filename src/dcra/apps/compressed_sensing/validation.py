@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcra._array import Host, is_array, to_numpy
+from dcra._array import Host, is_array, is_numpy, to_numpy
 from dcra.losses import L1, Loss, as_loss
 from dcra.model.checks import refuse_masked
 from dcra.model.operators import DenseMatrix, MatrixFree, Operator, as_operator
@@ -17,7 +17,7 @@ from dcra.model.operators import DenseMatrix, MatrixFree, Operator, as_operator
 class Asked(NamedTuple):
     """Checked arguments; `rows` (k, M) are the measurements."""
 
-    A: Any
+    A: Operator
     rows: Host
     sparsity: float | None
     lam: float | None
@@ -77,11 +77,11 @@ def _measurements(y: Any, shape: tuple[int, int]) -> Host:
     return np.ascontiguousarray(np.atleast_2d(host.T) if host.ndim == 1 else host.T)
 
 
-def _kept(operator: Operator) -> Any:
-    """A in a form that need not be converted again for every right-hand side."""
+def _kept(operator: Operator) -> Operator:
+    """A on the host, in a form that need not be looked through again for every right-hand side."""
     if isinstance(operator, DenseMatrix):
-        return np.asarray(to_numpy(operator.A))
-    return replace(operator, watch=None) if isinstance(operator, MatrixFree) else operator.A
+        return operator if is_numpy(operator.A) else DenseMatrix(np.asarray(to_numpy(operator.A)))
+    return replace(operator, watch=None) if isinstance(operator, MatrixFree) else operator
 
 
 def _number(name: str, value: Any, need: str, allowed: Any) -> None:

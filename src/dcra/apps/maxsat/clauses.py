@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,13 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dcra.model.checks import refuse_masked
 
 Ints = NDArray[np.int64]
 
 MOST_VARIABLES = 2**30
+
+LOW_HALF = 2**32 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,16 +91,12 @@ class Clauses:
             raise ValueError(
                 f"`weights` must have shape ({len(soft)},), one per soft clause; got {given.shape}"
             )
-        flat = np.asarray(list(chain.from_iterable(lists)))
-        if flat.size and flat.dtype.kind not in "iu":
-            raise TypeError(f"`clauses` must hold integers, +v or -v; got {flat.dtype}")
+        flat = _integers(lists)
         ptr = np.zeros(len(lists) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)), out=ptr[1:])
         is_hard = np.arange(len(lists)) >= len(soft)
         weight = np.concatenate([given, np.zeros(len(firm), given.dtype)])
-        if flat.dtype.kind == "u" and int(flat.max(initial=0)) >= MOST_VARIABLES:
-            raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; found {flat.max()}")
-        return cls.from_arrays(n, ptr, flat.astype(np.int64), weight, is_hard)
+        return cls.from_arrays(n, ptr, flat, weight, is_hard)
 
     @classmethod
     def from_arrays(
@@ -116,7 +114,7 @@ class Clauses:
         if n >= MOST_VARIABLES:
             raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; got {n}")
         _check_weight(weight, hard)
-        ordered, ends, keep = _in_order(n, ptr, literals)
+        ordered, ends, keep = _in_order(ptr, literals)
         whole = weight.astype(np.int64 if weight.dtype.kind in "iub" else np.float64)
         dropped = int(keep.size - np.count_nonzero(keep))
         return cls(n, ends, ordered, np.where(hard, 0, whole)[keep], hard[keep], dropped)
@@ -150,11 +148,16 @@ class Clauses:
 
     def cost(self, x: NDArray[Any]) -> int | float:
         """Weight of the false soft clauses, exact for integer weights."""
-        return self.weight[self.true_literals(x) == 0].sum().item()  # type: ignore[no-any-return]
+        return self.charged(x)[0]
 
     def violated(self, x: NDArray[Any]) -> int:
         """Number of false hard clauses."""
-        return int(np.count_nonzero(self.hard & (self.true_literals(x) == 0)))
+        return self.charged(x)[1]
+
+    def charged(self, x: NDArray[Any]) -> tuple[int | float, int]:
+        """The cost and how many hard clauses are false, by one pass over the literals."""
+        false = self.true_literals(x) == 0
+        return self.weight[false].sum().item(), int(np.count_nonzero(self.hard & false))
 
     def lists(self) -> list[list[int]]:
         """The clauses as lists of literals, hard and soft in their order."""
@@ -162,15 +165,24 @@ class Clauses:
         return [flat[lo:hi] for lo, hi in zip(self.ptr[:-1].tolist(), self.ptr[1:].tolist(), strict=True)]
 
 
-def _in_order(n: int, ptr: Ints, literals: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+def _integers(lists: Sequence[Sequence[int]]) -> Ints:
+    """All literals, one after another; quicker than by a list of them."""
+    try:
+        return np.frombuffer(array("q", chain.from_iterable(lists)), np.int64)
+    except TypeError as error:
+        raise TypeError(f"`clauses` must hold integers, +v or -v; {error}") from error
+    except OverflowError as error:
+        raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; found a larger literal") from error
+
+
+def _in_order(ptr: Ints, literals: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     """Literals by variable without repetition, where clauses end, and which were kept: no tautologies."""
-    codes = (2 * np.abs(literals) + (literals < 0)).astype(np.int32)  # v and not v are neighbours
-    entries = sparse.csr_array((np.empty(codes.size, bool), codes, ptr), shape=(ptr.size - 1, 2 * n + 2))
-    entries.sort_indices()
-    code = entries.indices
-    ordered = np.where(code & 1, -(code >> 1), code >> 1).astype(np.int64)
     keep = np.ones(ptr.size - 1, bool)
-    clause = np.repeat(np.arange(keep.size), np.diff(ptr))
+    clause = np.repeat(np.arange(keep.size, dtype=np.int64), np.diff(ptr))
+    code = (clause << 32) | (2 * np.abs(literals) + (literals < 0))  # v and not v are neighbours
+    code.sort()
+    code &= LOW_HALF
+    ordered = np.where(code & 1, -(code >> 1), code >> 1)
     beside = (clause[1:] == clause[:-1]) & ((code[1:] | 1) == (code[:-1] | 1))  # of the variable before it
     if not beside.any():
         return ordered, ptr.astype(np.int64), keep

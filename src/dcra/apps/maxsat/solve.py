@@ -104,7 +104,6 @@ def judged(problem: ClauseProblem, result: Result) -> MaxSatResult:
     """A result in the words of Max-SAT."""
     clauses = problem.clauses
     assignment = to_numpy(result.x) > 0.5
+    cost, violated = clauses.charged(assignment)
     bound = -inf if result.lower_bound == -inf else min(result.lower_bound, float(clauses.top))
-    return MaxSatResult(
-        assignment, clauses.cost(assignment), clauses.violated(assignment), max(0.0, bound), result
-    )
+    return MaxSatResult(assignment, cost, violated, max(0.0, bound), result)
