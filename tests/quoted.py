@@ -102,6 +102,21 @@ def mean_cpu(rows: Rows, **fields: Any) -> list[float]:
     return [sum(row["cpu"] for row in part) / len(part)]
 
 
+def reached(rows: Rows, most: int, above: int = 0, within: str = "", **fields: Any) -> list[float]:
+    """Of files of more than `above` and up to `most` variables: those with a listed value, those that reach it,
+    and the mean and the largest gap in per cent."""
+    part = [row for row in chosen(rows, **fields) if row["listed"] and row["instance"].startswith(within)]
+    part = [row for row in part if above < row["n"] <= most]
+    gaps = [100 * (row["fun"] - min(row["listed"])) / abs(min(row["listed"])) for row in part]
+    return [len(gaps), sum(gap <= 0 for gap in gaps), float(np.mean(gaps)), max(gaps)]
+
+
+def reached_after(rows: Rows, **fields: Any) -> list[float]:
+    """Seconds after which the last of such files had its listed value."""
+    part = [row for row in chosen(rows, **fields) if row["listed"]]
+    return [max(min(t for t, fun in row["history"] if fun <= min(row["listed"])) for row in part)]
+
+
 def retrieval(
     rows: Rows, data: str, method: str, key: str = "map_hash", bits: Sequence[int] = (16, 32, 64, 96)
 ) -> list[float]:
