@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,9 @@ from dcra.bench.gaussian import size_of
 from dcra.bench.paper import PAPER
 from dcra.bench.sensitivity_words import Level, levels
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
+from .pages import ROOT
+
+RESULTS = ROOT / "docs" / "results"
 Rows = Sequence[Row]
 
 
@@ -103,8 +104,8 @@ def mean_cpu(rows: Rows, **fields: Any) -> list[float]:
 
 
 def reached(rows: Rows, most: int, above: int = 0, within: str = "", **fields: Any) -> list[float]:
-    """Of files of more than `above` and up to `most` variables: those with a listed value, those that reach it,
-    and the mean and the largest gap in per cent."""
+    """Of files in a range of sizes: how many have a listed value, how many reach it, and the mean and the largest
+    gap in per cent."""
     part = [row for row in chosen(rows, **fields) if row["listed"] and row["instance"].startswith(within)]
     part = [row for row in part if above < row["n"] <= most]
     gaps = [100 * (row["fun"] - min(row["listed"])) / abs(min(row["listed"])) for row in part]
@@ -175,7 +176,7 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
     one.__name__: one
     for one in (
         *(count, wins, no_worse, difference, span_over_floor, share_of_printed, off_printed, cpu, mean_cpu),
-        *(retrieval, above_best, ratio, recovered, of_coin, error_rate),
+        *(reached, reached_after, retrieval, above_best, ratio, recovered, of_coin, error_rate),
     )
 }
 

@@ -1,4 +1,4 @@
-"""`python -m tests.requote` brings the numbers that documents quote up to date with the rows in docs/results.
+"""`python -m tests.quotes.requote` brings the numbers that pages quote up to date with the rows in docs/results.
 
 For after a page was run again. Sentences stay as they are: read them, for the new numbers may belie them.
 """
@@ -6,14 +6,11 @@ For after a page was run again. Sentences stay as they are: read them, for the n
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
 from string import Formatter
-from typing import Any
 
-from .quoted import MEASURES, RESULTS, rows_of
+from .measures import MEASURES, rows_of
+from .pages import QUOTES, ROOT, Entry, entries, flat
 
-ROOT = Path(__file__).parents[1]
 NUMBER = r"[+-]?(?:\d[\d,]*\d|\d)?(?:\.\d+)?(?<=\d)"
 
 
@@ -41,15 +38,15 @@ def located(says: str, page: str) -> re.Match[str] | None:
     return None
 
 
-def quoting(quote: dict[str, Any], page: str) -> str:
+def quoting(quote: Entry, page: str) -> str:
     """The page with the numbers of this quote's rows."""
-    where = located(quote["says"], page)
+    where = located(quote.says, page)
     if where is None:
-        print(f"not found, or more than once: {quote['page']}: {quote['says']}")
+        print(f"not found, or more than once: {quote.page}: {quote.says}")
         return page
-    numbers = MEASURES[quote["measure"]](rows_of(quote["rows"]), **quote.get("of", {}))
+    numbers = MEASURES[quote.about["measure"]](rows_of(quote.about["rows"]), **quote.about.get("of", {}))
     parts, end = [], 0
-    for group, (field, number) in enumerate(zip(fields(quote["says"]), numbers, strict=True), 1):
+    for group, (field, number) in enumerate(zip(fields(quote.says), numbers, strict=True), 1):
         parts += [page[end : where.start(group)], field.format(number)]
         end = where.end(group)
     return "".join(parts) + page[end:]
@@ -64,22 +61,23 @@ def restated(says: str, page: str) -> str:
     for group, field in enumerate(fields(says), 1):
         text += page[begin : where.start(group)] + field
         begin = where.end(group)
-    return re.sub(r"\s+", " ", text + page[begin : where.end()])
+    return flat(text + page[begin : where.end()])
 
 
 def main() -> None:
-    """Rewrite pages, then the list of quotes."""
-    listed = RESULTS / "quotes.toml"
-    quotes = tomllib.loads(listed.read_text())["quote"]
-    pages = {name: (ROOT / name).read_text() for name in {quote["page"] for quote in quotes}}
-    for quote in quotes:
-        pages[quote["page"]] = quoting(quote, pages[quote["page"]])
-    text = listed.read_text()
-    for quote in quotes:
-        text = text.replace(f'"{quote["says"]}"', f'"{restated(quote["says"], pages[quote["page"]])}"', 1)
-    for name, page in pages.items():
-        (ROOT / name).write_text(page)
-    listed.write_text(text)
+    """Rewrite pages, then the lists of quotes."""
+    quotes = entries("quote")
+    for page in sorted({quote.page for quote in quotes}):
+        own = [quote for quote in quotes if quote.page == page]
+        text = (ROOT / page).read_text()
+        for quote in own:
+            text = quoting(quote, text)
+        (ROOT / page).write_text(text)
+        listed = QUOTES / f"{(ROOT / page).stem}.toml"
+        says = listed.read_text()
+        for quote in own:
+            says = says.replace(f'"{quote.says}"', f'"{restated(quote.says, text)}"', 1)
+        listed.write_text(says)
 
 
 if __name__ == "__main__":

@@ -1,63 +1,20 @@
-"""Numbers in the documents are those of the rows in docs/results; where they part, this fails.
-
-`docs/results/quotes.toml` lists the sentences; tables are recomputed cell by cell.
-"""
+"""Tables on the pages, computed cell by cell from the rows in docs/results."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dcra.bench.compare import grouped
 
-from .quoted import MEASURES, RESULTS, chosen, error_rate, proof_cell, retrieval, rows_of
-from .requote import quoting, restated
-
-ROOT = Path(__file__).parents[1]
-QUOTES = tomllib.loads((RESULTS / "quotes.toml").read_text())["quote"]
+from .measures import chosen, error_rate, proof_cell, retrieval, rows_of
+from .pages import ROOT, computes
 
 
-def flat(text: str) -> str:
-    """One line, so that a sentence is found wherever its lines break."""
-    return re.sub(r"\s+", " ", text)
-
-
-@pytest.mark.parametrize("quote", QUOTES, ids=lambda quote: f"{quote['page']}: {quote['says']}")
-def test_a_sentence_says_what_its_rows_say(quote):
-    page = flat((ROOT / quote["page"]).read_text())
-    numbers = MEASURES[quote["measure"]](rows_of(quote["rows"]), **quote.get("of", {}))
-    expected = flat(quote["says"]).format(*numbers)
-    assert expected in page
-
-
-def test_numbers_that_are_up_to_date_stay_as_they_are():
-    pages = {quote["page"]: (ROOT / quote["page"]).read_text() for quote in QUOTES}
-    assert all(quoting(quote, pages[quote["page"]]) == pages[quote["page"]] for quote in QUOTES)
-    stale = "at 93 % (of 1,204 rows) and 5 %"
-    quote = {"page": "", "says": "(of {:,} rows) and 7 %", "measure": "count", "rows": "table1"}
-    assert quoting(quote, stale) == f"at 93 % (of {len(rows_of('table1')):,} rows) and 5 %"
-    assert restated(quote["says"], stale) == "(of {:,} rows) and 5 %"
-
-
-def test_every_quote_names_rows_that_are_published():
-    for quote in QUOTES:
-        assert (RESULTS / quote["rows"] / "rows.jsonl.gz").exists()
-        assert "{" in quote["says"]
-
-
-def lines(page: str, first: str) -> list[list[str]]:
-    """The cells of the Markdown table whose heading begins with `first`."""
-    text = (ROOT / page).read_text()
-    table = text[text.index(first) :].split("\n\n")[0]
-    return [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in table.splitlines()]
-
-
-def test_the_table_of_objectives_over_the_floor():
-    head, _, *body = lines("docs/benchmarks.md", "| n, d | HiGHS |")
+@computes("docs/benchmarks.md", "| n, d | HiGHS |")
+def test_the_table_of_objectives_over_the_floor(head, body):
     names = {"HiGHS": "milp", "Gurobi": "gurobi", "MPEC-EPM": "mpec-epm", "L2-box ADMM": "l2box-admm"}
     ten = head.index("10 x: HiGHS")
     factors = [1.0 if k < ten else 10.0 for k in range(len(head))]
@@ -83,8 +40,8 @@ NAMES = {
 }
 
 
-def test_the_table_of_retrieval():
-    _, _, *body = lines("docs/hashing.md", "| | method | 16 | 32 | 64 | 96 |")
+@computes("docs/hashing.md", "| | method | 16 | 32 | 64 | 96 |")
+def test_the_table_of_retrieval(head, body):
     data = ""
     for line in body:
         data = {"": data, "MIRFLICKR-25K": "mirflickr25k", "CIFAR-10": "cifar10", "MNIST": "mnist"}[line[0]]
@@ -94,15 +51,8 @@ def test_the_table_of_retrieval():
             assert cell == " / ".join(expected), (data, line[1], k)
 
 
-@pytest.mark.parametrize(
-    ("system", "first"),
-    [
-        ("corr-32", "| SNR dB | zf | mmse | mmse-sic | k-best | ep | sdr | detect | detect-soft |"),
-        ("impulse-32", "| SNR dB | zf | mmse | mmse-sic | k-best | ep | sdr | detect | detect-l1 |"),
-    ],
-)
-def test_the_tables_of_bit_errors(system, first):
-    head, _, *body = lines("docs/mimo.md", first)
+def bit_errors(system, head, body):
+    """Shares of wrong bits over SNR."""
     for line in body:
         for method, cell in zip(head[1:], line[1:], strict=True):
             rows = chosen(rows_of("mimo"), size=system, snr=int(line[0]), method=method)
@@ -111,8 +61,18 @@ def test_the_tables_of_bit_errors(system, first):
             assert float(cell) == pytest.approx(rate, abs=0.51 * 10**-digits), (system, line[0], method)
 
 
-def test_the_table_of_many_channels():
-    _, _, *body = lines("docs/mimo.md", "| SNR dB | detect | standard error |")
+@computes("docs/mimo.md", "| SNR dB | zf | mmse | mmse-sic | k-best | ep | sdr | detect | detect-soft |")
+def test_the_table_of_correlated_channels(head, body):
+    bit_errors("corr-32", head, body)
+
+
+@computes("docs/mimo.md", "| SNR dB | zf | mmse | mmse-sic | k-best | ep | sdr | detect | detect-l1 |")
+def test_the_table_of_impulsive_noise(head, body):
+    bit_errors("impulse-32", head, body)
+
+
+@computes("docs/mimo.md", "| SNR dB | detect | standard error |")
+def test_the_table_of_many_channels(head, body):
     assert len(body) == 5
     for line in body:
         rates = {
@@ -126,8 +86,8 @@ def test_the_table_of_many_channels():
             assert float(cell) == pytest.approx(number, abs=0.51 * 10 ** -len(cell.partition(".")[2]))
 
 
-def test_the_table_of_families():
-    head, _, *body = lines("docs/methods.md", "| family | milp | gurobi | flip |")
+@computes("docs/methods.md", "| family | milp | gurobi | flip |")
+def test_the_table_of_families(head, body):
     found = grouped(rows_of("families"), "family", "method")
     assert len(body) == len({family for family, _ in found})
     for family, *cells in body:
@@ -136,8 +96,8 @@ def test_the_table_of_families():
             assert cell == (f"{np.mean([row['fun'] for row in rows]):.0f}" if rows else ""), (family, method)
 
 
-def test_the_table_of_cuts():
-    head, _, *body = lines("docs/quadratic.md", "| G-set | seconds | auto |")
+@computes("docs/quadratic.md", "| G-set | seconds | auto |")
+def test_the_table_of_cuts(head, body):
     rows = [row for row in rows_of("maxcut") if row["instance"].startswith("gset/")]
     large = False
     for name, seconds, *cells in body:
@@ -157,8 +117,8 @@ def test_the_table_of_cuts():
                 assert number.strip("*") == f"{mean:.{digits}f}", (name, seconds, method)
 
 
-def test_the_table_of_proofs():
-    head, _, *body = lines("docs/exact.md", "| family | n | rows | exact |")
+@computes("docs/exact.md", "| family | n | rows | exact |")
+def test_the_table_of_proofs(head, body):
     found = grouped(rows_of("exact"), "family", "n", "rows", "method")
     assert len(body) == len({key[:3] for key in found})
     for family, n, r, *cells in body:

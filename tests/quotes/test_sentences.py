@@ -1,0 +1,65 @@
+"""Sentences with numbers say what the rows in docs/results say, and no measured number is without rows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from . import test_tables  # noqa: F401  (marks the tables that it computes)
+from .measures import MEASURES, RESULTS, rows_of
+from .pages import APART, MEASURED, PAGES, ROOT, TABLES, WHYS, blocks, entries, flat
+from .requote import pattern, quoting, restated
+
+QUOTED, STATED = entries("quote"), entries("stated")
+
+
+@pytest.mark.parametrize("quote", QUOTED, ids=lambda quote: f"{quote.page}: {quote.says}")
+def test_a_sentence_says_what_its_rows_say(quote):
+    numbers = MEASURES[quote.about["measure"]](rows_of(quote.about["rows"]), **quote.about.get("of", {}))
+    assert quote.says.format(*numbers) in flat((ROOT / quote.page).read_text())
+
+
+def test_every_quote_names_rows_that_are_published():
+    for quote in QUOTED:
+        assert (RESULTS / quote.about["rows"] / "rows.jsonl.gz").exists()
+        assert "{" in quote.says
+
+
+def test_what_is_stated_stands_there_and_says_why():
+    for one in STATED:
+        assert one.says in flat((ROOT / one.page).read_text()), one.page
+        assert one.about["why"] in WHYS
+
+
+def unanswered(page):
+    """Measured numbers of a page that neither rows nor an entry answer for, with what is around them."""
+    known = [pattern(quote.says, loose=False) for quote in QUOTED if quote.page == page]
+    known += [re.compile(re.escape(one.says)) for one in STATED if one.page == page]
+    for block in blocks(page):
+        if any(name == page and heading in block for name, heading in TABLES):
+            continue
+        rest = flat(block)
+        for one in known:
+            rest = one.sub(" ", rest)
+        yield from (rest[max(0, m.start() - 60) : m.end() + 20] for m in MEASURED.finditer(rest))
+
+
+LATER = {
+    f"docs/{name}.md"
+    for name in "accelerators baselines benchmarks compressed-sensing constraints deprecation exact formats hashing limits maxsat methods mimo native-loops quadratic regression reproduction scale theory trust".split()
+}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in APART and page not in LATER])
+def test_somebody_answers_for_every_number(page):
+    assert list(unanswered(page)) == []
+
+
+def test_numbers_that_are_up_to_date_stay_as_they_are():
+    texts = {page: (ROOT / page).read_text() for page in PAGES}
+    assert all(quoting(quote, texts[quote.page]) == texts[quote.page] for quote in QUOTED)
+    stale = "at 93 % (of 1,204 rows) and 5 %"
+    quote = QUOTED[0]._replace(says="(of {:,} rows) and 7 %", about={"measure": "count", "rows": "table1"})
+    assert quoting(quote, stale) == f"at 93 % (of {len(rows_of('table1')):,} rows) and 5 %"
+    assert restated(quote.says, stale) == "(of {:,} rows) and 5 %"
