@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.campaign.command import listen, until
+from tests.campaign.command import listen, publish, until
 from tests.campaign.mutate import mutated, shrunk
 from tests.campaign.samples import PART_OF, samples
 
@@ -222,9 +223,20 @@ def main() -> int:
     parser.add_argument(
         "--keep", type=Path, default=FOUND, help="a folder for findings; tests/campaign/found"
     )
+    parser.add_argument("--rows", type=Path, help="a folder to which a row with the counts is added")
     given = parser.parse_args()
     listen()
+    begin = time.monotonic()
     tally = campaign(given.seed, given.seconds, only=[name for name in given.only.split(",") if name])
+    publish(
+        given.rows,
+        "files",
+        given.seed,
+        wall=time.monotonic() - begin,
+        counts={"tried": tally.tried.total(), "read": tally.read.total()},
+        peak=tally.peak,
+        findings=[f"{name}: {fault}" for name, fault, _ in tally.findings],
+    )
     print(report(tally, given.seed))
     for path in keep(tally, given.seed, given.keep):
         print(f"written to {path}")

@@ -15,9 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from tests.campaign.command import publish
 
 LIMITS = (0.02, 0.1, 0.5, 2.0)
 SHARE, LEAST = 0.05, 0.02
@@ -279,14 +282,21 @@ def row_of(kind: str, size: int, limit: float, seed: int, jobs: int) -> dict[str
     return {"kind": kind, "size": size, "asked": limit, **found}
 
 
+def over(row: dict[str, Any]) -> float:
+    """Seconds beyond what a call may take, by the lesser of the clock and the processor."""
+    if "error" in row:
+        return float("inf")
+    taken = row["wall"] if row["kind"] == "slow-operator" else min(row["wall"], row["cpu"])
+    return float(taken - allowed(row["kind"], row["asked"]))
+
+
 def shown(row: dict[str, Any]) -> str:
     head = f"{row['kind']:24s} {row['size']:5d}  asked {row['asked']:5.2f}"
     if "error" in row:
         return f"{head}  ERROR {row['error']}"
-    taken = row["wall"] if row["kind"] == "slow-operator" else min(row["wall"], row["cpu"])
-    over = taken - allowed(row["kind"], row["asked"])
+    late = over(row)
     said = "" if row["said"] is None else f"  says {row['said']:6.3f}"
-    mark = f"  OVER by {over:.3f}" if over > 0 else ""
+    mark = f"  OVER by {late:.3f}" if late > 0 else ""
     end = f"  {row['status']} {'' if row['starts'] is None else row['starts']}"
     return f"{head}  taken {row['wall']:6.3f}  processor {row['cpu']:6.3f}{said}{end}{mark}"
 
@@ -296,6 +306,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--rows", type=Path, help="a folder to which a row for each call is added")
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--one", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
@@ -311,7 +322,9 @@ def main() -> None:
         if time.perf_counter() >= end:
             print(f"{k} of {len(grid)} calls were made; more --seconds make more")
             break
-        print(shown(row_of(str(kind), int(size), float(limit), options.seed + k, options.jobs)), flush=True)
+        row = row_of(str(kind), int(size), float(limit), options.seed + k, options.jobs)
+        publish(options.rows, "limits", options.seed + k, over=over(row), **row)
+        print(shown(row), flush=True)
 
 
 if __name__ == "__main__":

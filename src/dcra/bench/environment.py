@@ -38,11 +38,14 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 @cache
 def commit() -> str | None:
-    """The commit of the checkout this package lies in, with a + after it if files have changed since."""
+    """The commit of the checkout this package lies in, with a + after it if files have changed since.
+
+    A copy of a checkout without its history is told by DCRA_COMMIT what it is a copy of.
+    """
     here = Path(__file__)
     tracked = _git("ls-files", "--error-unmatch", here.name)
     if tracked is None:
-        return None
+        return os.environ.get("DCRA_COMMIT")
     changed = _git("status", "--porcelain", "--untracked-files=no", "--", str(here.parents[1]))
     return f"{_git('rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
 
