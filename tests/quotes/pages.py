@@ -22,7 +22,7 @@ MEASURED = re.compile(rf"(?<![\w.^])(?:\d[\d,]*)?\.\d+|(?<![\w.])\d[\d,]*\s?(?:{
 """What a number that was measured looks like: a fraction, or one with a unit."""
 
 NOT_PROSE = re.compile(
-    r"^(`{3,}|:{3,}).*?^\1$|^ {4}(?! *[-*]).*?$|`[^`]*`|\]\([^)]*\)|\$[^$]*\$|<[^>]*>",
+    r"^(`{3,}|:{3,}).*?^\1$|^ {4}(?! *[-*]).*?$|`[^`]*`|\]\([^)]*\)|\$[^$]*\$|</?[a-z][^>\n]*>",
     re.DOTALL | re.MULTILINE,
 )
 """Code, directives, formulas and addresses."""
@@ -76,9 +76,9 @@ def entries(kind: str) -> list[Entry]:
     return found
 
 
-def blocks(page: str) -> Iterator[str]:
+def blocks(text: str) -> Iterator[str]:
     """Paragraphs, items and tables of a page, without code."""
-    text = NOT_PROSE.sub(lambda match: "\n" if "\n" in match[0] else " ", (ROOT / page).read_text())
+    text = NOT_PROSE.sub(lambda match: "\n" if "\n" in match[0] else " ", text)
     for part in re.split(r"\n\s*\n|\n(?=(?:[*-]|\d\.) )|\n(?=#)|(?<=\n)(?=\|)(?<!\|\n)", text):
         if part.strip() and not part.startswith("#"):
             yield part

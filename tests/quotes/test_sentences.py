@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from . import test_tables  # noqa: F401  (marks the tables that it computes)
 from .measures import MEASURES, RESULTS, rows_of
 from .pages import APART, MEASURED, PAGES, ROOT, TABLES, WHYS, blocks, entries, flat
 from .requote import pattern, quoting, restated
+
+for path in Path(__file__).parent.glob("test_*.py"):  # each marks the tables that it computes
+    import_module(f".{path.stem}", __package__)
 
 QUOTED, STATED = entries("quote"), entries("stated")
 
@@ -32,16 +36,23 @@ def test_what_is_stated_stands_there_and_says_why():
         assert one.about["why"] in WHYS
 
 
+def answered(page, text):
+    """Where the page has computed tables, quotes and statements, from and to."""
+    for heading in (heading for name, heading in TABLES if name == page):
+        begin = text.index("\n" + heading)
+        yield begin, text.find("\n\n", begin) % (len(text) + 1)
+    known = [pattern(quote.says, loose=False) for quote in QUOTED if quote.page == page]
+    stated = [one.says.split() for one in STATED if one.page == page]
+    known += [re.compile(r"\s+".join(map(re.escape, words))) for words in stated]
+    yield from (match.span() for one in known for match in one.finditer(text))
+
+
 def unanswered(page):
     """Measured numbers of a page that neither rows nor an entry answer for, with what is around them."""
-    known = [pattern(quote.says, loose=False) for quote in QUOTED if quote.page == page]
-    known += [re.compile(re.escape(one.says)) for one in STATED if one.page == page]
-    for block in blocks(page):
-        if any(name == page and heading in block for name, heading in TABLES):
-            continue
-        rest = flat(block)
-        for one in known:
-            rest = one.sub(" ", rest)
+    text = (ROOT / page).read_text()
+    for begin, end in list(answered(page, text)):
+        text = text[:begin] + re.sub(r"[\d±]", "x", text[begin:end]) + text[end:]
+    for rest in map(flat, blocks(text)):
         yield from (rest[max(0, m.start() - 60) : m.end() + 20] for m in MEASURED.finditer(rest))
 
 
