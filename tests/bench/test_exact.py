@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePosixPath
 
 import numpy as np
 import pytest
 
 from dcra.bench.base import Case, Choice, Skip
-from dcra.bench.exact import FAMILIES, problem_of
+from dcra.bench.exact_families import FAMILIES, SERIES, described, problem_of
 from dcra.bench.registry import find_benchmark
-from dcra.exact.kinks import has_kinks
+from dcra.exact.trees import TreeKind, tree_kind
 
 
 @pytest.fixture
@@ -25,13 +26,42 @@ def test_cases_name_instances_that_can_be_made_again(study):
     np.testing.assert_array_equal(one.terms[0].A, two.terms[0].A)
     assert one.terms[0].operator.shape == (250, 50)
     assert {case.budget for case in study.cases(Choice(preset="full"))} == {60.0}
+    alone = {case.method for case in study.cases(Choice(sizes=["logistic-40"]))}
+    assert alone == {"exact", "auto"}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_can_be_proved(family):
     problem = problem_of(f"{family}-20-0")
-    assert has_kinks(problem)
+    assert tree_kind(problem) is not TreeKind.NONE
     assert problem.n == 20
+    assert described(f"{family}-20-0", problem)["family"] == family
+
+
+@pytest.fixture
+def square(tmp_path, monkeypatch):
+    """A cycle of four nodes where Biq Mac has its first graph, and what is listed of it."""
+    folder = tmp_path / "biqmac" / "rudy"
+    folder.mkdir(parents=True)
+    (folder / "g05_60.0").write_text("4 4\n1 2 1\n2 3 1\n3 4 1\n4 1 1\n")
+    (folder / "optimal_energy.txt").write_text("g05_60.0 4\n")
+    monkeypatch.setenv("DCRA_DATA", str(tmp_path))
+
+
+@pytest.mark.usefixtures("square")
+def test_files_are_proved_at_what_is_listed(study):
+    (case,) = study.cases(Choice(preset="full", sizes=["biqmac-g05_60"]))
+    assert case.key == "biqmac/rudy/g05_60.0|exact|0|60s"
+    row = study.run(case)
+    assert row["proved"]
+    assert (row["family"], row["n"], row["rows"]) == ("g05_60", 4, 0)
+    assert [row["fun"]] == row["listed"] == [-4.0]
+
+
+def test_a_file_is_of_one_series():
+    for name, pattern in SERIES.items():
+        path = PurePosixPath(pattern.replace("*", "7"))
+        assert [other for other, kind in SERIES.items() if path.match(kind)] == [name]
 
 
 def test_a_row_says_whether_there_was_a_proof(study):
