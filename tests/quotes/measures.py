@@ -103,6 +103,11 @@ def mean_cpu(rows: Rows, **fields: Any) -> list[float]:
     return [sum(row["cpu"] for row in part) / len(part)]
 
 
+def mean_fun(rows: Rows, **fields: Any) -> list[float]:
+    """The mean objective of such rows."""
+    return [float(np.mean([row["fun"] for row in chosen(rows, **fields)]))]
+
+
 def reached(rows: Rows, most: int, above: int = 0, within: str = "", **fields: Any) -> list[float]:
     """Of files in a range of sizes: how many have a listed value, how many reach it, and the mean and the largest
     gap in per cent."""
@@ -175,7 +180,18 @@ def error_rate(rows: Rows, size: str, snr: int, method: str) -> list[float]:
 MEASURES: dict[str, Callable[..., list[float]]] = {
     one.__name__: one
     for one in (
-        *(count, wins, no_worse, difference, span_over_floor, share_of_printed, off_printed, cpu, mean_cpu),
+        *(
+            count,
+            wins,
+            no_worse,
+            difference,
+            span_over_floor,
+            share_of_printed,
+            off_printed,
+            cpu,
+            mean_cpu,
+            mean_fun,
+        ),
         *(reached, reached_after, retrieval, above_best, ratio, recovered, of_coin, error_rate),
     )
 }

@@ -58,7 +58,7 @@ def unanswered(page):
 
 LATER = {
     f"docs/{name}.md"
-    for name in "accelerators baselines benchmarks compressed-sensing constraints deprecation exact formats hashing limits maxsat methods mimo native-loops quadratic regression reproduction scale theory trust".split()
+    for name in "accelerators benchmarks compressed-sensing constraints exact hashing maxsat methods mimo native-loops quadratic regression reproduction scale theory trust".split()
 }
 
 
