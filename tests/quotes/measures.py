@@ -113,8 +113,47 @@ def reached(rows: Rows, most: int, above: int = 0, within: str = "", **fields: A
     gap in per cent."""
     part = [row for row in chosen(rows, **fields) if row["listed"] and row["instance"].startswith(within)]
     part = [row for row in part if above < row["n"] <= most]
-    gaps = [100 * (row["fun"] - min(row["listed"])) / abs(min(row["listed"])) for row in part]
+    gaps = [_gap(row) for row in part]
     return [len(gaps), sum(gap <= 0 for gap in gaps), float(np.mean(gaps)), max(gaps)]
+
+
+def _gap(row: Row) -> float:
+    """How far an objective is above the best listed value, in per cent of it."""
+    listed = min(row["listed"])
+    return float(100 * (row["fun"] - listed) / (abs(listed) or 1))
+
+
+def gap(rows: Rows, instance: str, **fields: Any) -> list[float]:
+    """The mean gap of such rows of a file in per cent."""
+    return [float(np.mean([_gap(row) for row in chosen(rows, instance=instance, **fields)]))]
+
+
+def near(
+    rows: Rows, percent: float, within: str, most: float = np.inf, above: int = 0, **fields: Any
+) -> list[float]:
+    """How many files of a range of sizes come as near to their listed value, and how many files there are."""
+    part = [row for row in chosen(rows, **fields) if row["listed"] and row["instance"].startswith(within)]
+    gaps = [_gap(row) for row in part if above < row["n"] <= most]
+    return [sum(one <= percent for one in gaps), len(gaps)]
+
+
+def disputed(rows: Rows, **fields: Any) -> list[float]:
+    """On how many files lists disagree."""
+    return [sum(len(set(row["listed"])) > 1 for row in chosen(rows, **fields))]
+
+
+def lists_and_best(rows: Rows, instance: str, sign: int = 1) -> list[float]:
+    """The listed values of a file, best first, and the best of all its rows; sign -1 where more is better."""
+    part = chosen(rows, instance=instance)
+    listed = sorted(set(part[0]["listed"]))
+    return [sign * value for value in (*listed, min(row["fun"] for row in part))]
+
+
+def bounds_above(rows: Rows, names: Sequence[str], **fields: Any) -> list[float]:
+    """Least and largest distance of the proved bounds of these graphs from their listed values, in per cent."""
+    part = [row for name in names for row in chosen(rows, instance=f"gset/{name}.txt", **fields)]
+    above = [100 * (row["bound"] / min(row["listed"]) - 1) for row in part]
+    return [min(above), max(above)]
 
 
 def reached_after(rows: Rows, **fields: Any) -> list[float]:
@@ -192,6 +231,7 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
             mean_cpu,
             mean_fun,
         ),
+        *(near, gap, disputed, lists_and_best, bounds_above),
         *(reached, reached_after, retrieval, above_best, ratio, recovered, of_coin, error_rate),
     )
 }
