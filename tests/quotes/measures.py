@@ -109,8 +109,7 @@ def mean_fun(rows: Rows, **fields: Any) -> list[float]:
 
 
 def reached(rows: Rows, most: int, above: int = 0, within: str = "", **fields: Any) -> list[float]:
-    """Of files in a range of sizes: how many have a listed value, how many reach it, and the mean and the largest
-    gap in per cent."""
+    """Of files in a range of sizes: how many have a listed value, how many reach it, mean and largest gap in %."""
     part = [row for row in chosen(rows, **fields) if row["listed"] and row["instance"].startswith(within)]
     part = [row for row in part if above < row["n"] <= most]
     gaps = [_gap(row) for row in part]
@@ -150,7 +149,7 @@ def lists_and_best(rows: Rows, instance: str, sign: int = 1) -> list[float]:
 
 
 def bounds_above(rows: Rows, names: Sequence[str], **fields: Any) -> list[float]:
-    """Least and largest distance of the proved bounds of these graphs from their listed values, in per cent."""
+    """Least and largest distance of the proved bounds of these graphs from their listed values in per cent."""
     part = [row for name in names for row in chosen(rows, instance=f"gset/{name}.txt", **fields)]
     above = [100 * (row["bound"] / min(row["listed"]) - 1) for row in part]
     return [min(above), max(above)]
@@ -160,6 +159,28 @@ def reached_after(rows: Rows, **fields: Any) -> list[float]:
     """Seconds after which the last of such files had its listed value."""
     part = [row for row in chosen(rows, **fields) if row["listed"]]
     return [max(min(t for t, fun in row["history"] if fun <= min(row["listed"])) for row in part)]
+
+
+def evaluated(rows: Rows, tells: Sequence[str], **fields: Any) -> list[float]:
+    """Counts of Max-SAT files: all, at a proven optimum, with one, no worse than was known, better, at their
+    own bound."""
+    part = [row for row in chosen(rows, **fields) if row["best_known"] is not None]
+    proven = [row for row in part if row["optimum"] is not None]
+    above = [row["fun"] - row["best_known"] for row in part]
+    found = {
+        "files": len(part),
+        "reached": sum(row["fun"] == row["optimum"] for row in proven),
+        "proven": len(proven),
+        "held": sum(gap <= 0 for gap in above),
+        "better": sum(gap < 0 for gap in above),
+        "closed": sum(row["cost"] == row["bound"] for row in part),
+    }
+    return [found[name] for name in tells]
+
+
+def costs(rows: Rows, instance: str, methods: Sequence[str]) -> list[float]:
+    """What each method leaves on an instance."""
+    return [one["cost"] for m in methods for one in chosen(rows, instance=instance, method=m)]
 
 
 def retrieval(
@@ -189,6 +210,23 @@ def ratio(rows: Rows, study: str, size: str, values: Sequence[float], what: str)
     """The ratio of the deviations, the CPU seconds or the means at two values."""
     one, other = (_level(rows, study, size, value) for value in values)
     return [float(getattr(one, what) / getattr(other, what))]
+
+
+def best_value(rows: Rows, study: str, size: str) -> list[float]:
+    """The value with the lowest mean objective."""
+    return [min(levels(chosen(rows, study=study, size=size)), key=lambda one: one.mean).value]
+
+
+def flat(rows: Rows, study: str, size: str) -> list[float]:
+    """Least and largest value of the stretch around the best in which none can be told from it."""
+    part = levels(chosen(rows, study=study, size=size))
+    best = first = last = min(range(len(part)), key=lambda k: part[k].mean)
+    while first > 0 and part[first - 1].alike:
+        first -= 1
+    while last + 1 < len(part) and part[last + 1].alike:
+        last += 1
+    assert first <= best <= last
+    return [part[first].value, part[last].value]
 
 
 def recovered(rows: Rows, methods: Sequence[str], **fields: Any) -> list[float]:
@@ -232,7 +270,19 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
             mean_fun,
         ),
         *(near, gap, disputed, lists_and_best, bounds_above),
-        *(reached, reached_after, retrieval, above_best, ratio, recovered, of_coin, error_rate),
+        *(evaluated, costs),
+        *(
+            reached,
+            reached_after,
+            retrieval,
+            above_best,
+            best_value,
+            flat,
+            ratio,
+            recovered,
+            of_coin,
+            error_rate,
+        ),
     )
 }
 

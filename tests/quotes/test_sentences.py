@@ -58,7 +58,7 @@ def unanswered(page):
 
 LATER = {
     f"docs/{name}.md"
-    for name in "accelerators benchmarks compressed-sensing constraints exact hashing maxsat methods mimo native-loops regression reproduction scale theory trust".split()
+    for name in "accelerators benchmarks compressed-sensing constraints exact hashing methods mimo native-loops regression scale trust".split()
 }
 
 
