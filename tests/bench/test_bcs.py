@@ -31,6 +31,18 @@ def test_a_name_says_all():
         bcs.Setting.parse("l1-3-4-5-6-7")
 
 
+def test_the_thresholds_are_a_table_of_their_own(monkeypatch):
+    monkeypatch.setattr(bcs, "N", 60)
+    study = find_benchmark("bcs")
+    cases = list(study.cases(Choice(sizes=["edge"], methods=["amp", "dcra"])))
+    assert {case.method for case in cases} == {"amp"}  # those with a rule of their own
+    assert bcs.Setting.parse(cases[0].instance).edge
+    rows = [{**study.run(case), "method": case.method, "instance": case.instance} for case in cases[:5]]
+    (table,) = (part for part in study.report(rows) if isinstance(part, ReportTable))
+    assert table.title == "At the thresholds"
+    assert table.rows == [[0, 0.11, 5, sum(row["exact"] for row in rows)]]
+
+
 def test_rows_and_report(monkeypatch):
     monkeypatch.setattr(bcs, "N", 60)
     study = find_benchmark("bcs")

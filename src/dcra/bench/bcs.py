@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 import dcra
-from dcra.apps.compressed_sensing import amp, binary_problem, instance, lp, recover
+from dcra.apps.compressed_sensing import amp, binary_problem, instance, lp, lp_threshold, recover
 from dcra.apps.compressed_sensing.errors import choose_lam
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
 from dcra.bench.bcs_report import sections
@@ -33,6 +34,9 @@ ALPHA = tuple(round(0.05 * i, 2) for i in range(1, 21))
 NOISE = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
 FEW_RHO, FEW_ALPHA = (0.11, 0.31, 0.51, 0.91), (0.2, 0.4, 0.6)
 
+EDGE_RHO, EDGE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9), (-0.04, -0.02, 0.0, 0.02, 0.04)
+"""Densities at which, and distances from the threshold of the linear program at which alpha, is looked at."""
+
 
 class Setting(NamedTuple):
     """What an instance is drawn from; its name says all of it."""
@@ -42,17 +46,21 @@ class Setting(NamedTuple):
     alpha: float
     noise: float
     number: int
+    edge: bool = False
+    """Whether it is one of those at the threshold of the linear program."""
 
     @property
     def name(self) -> str:
-        return f"bcs-mu{self.mu}-rho{self.rho:g}-alpha{self.alpha:g}-noise{self.noise:g}-{self.number}"
+        kind = "edge" if self.edge else "bcs"
+        return f"{kind}-mu{self.mu}-rho{self.rho:g}-alpha{self.alpha:g}-noise{self.noise:g}-{self.number}"
 
     @classmethod
     def parse(cls, name: str) -> Setting:
         kind, mu, rho, alpha, noise, number = name.split("-")
-        if kind != "bcs":
+        if kind not in ("bcs", "edge"):
             raise ValueError(f"`instance` must be a name of this benchmark; got {name!r}")
-        return cls(int(mu[2:]), float(rho[3:]), float(alpha[5:]), float(noise[5:]), int(number))
+        numbers = float(rho[3:]), float(alpha[5:]), float(noise[5:])
+        return cls(int(mu[2:]), *numbers, int(number), kind == "edge")
 
 
 class BinaryCompressedSensing(Benchmark):
@@ -60,7 +68,7 @@ class BinaryCompressedSensing(Benchmark):
 
     name = "bcs"
     summary = "binary compressed sensing: Table 2, phase diagrams, noise"
-    sizes = ("mu0", "mu2", "mu10", "noisy")
+    sizes = ("mu0", "mu2", "mu10", "noisy", "edge")
     methods = (
         "recover",
         "amp",
@@ -84,7 +92,7 @@ class BinaryCompressedSensing(Benchmark):
         seconds = SECONDS * (choice.budget or (0.2 if small else 1.0))
         for method in methods:
             for size in choice.sizes or self.sizes:
-                if size == "noisy" and method not in OWN_RULE:
+                if size in ("noisy", "edge") and method not in OWN_RULE:
                     continue
                 for setting in _settings(size, small, count):
                     ends = choice.own or method in OWN_RULE
@@ -124,6 +132,11 @@ def _settings(size: str, small: bool, count: int) -> Iterable[Setting]:
     if size == "noisy":
         for noise in NOISE:
             yield from (Setting(0, 0.2, 0.6, noise, i) for i in range(2 * count if small else count))
+        return
+    if size == "edge":
+        for mu, rho, off in product((0, 2, 10), FEW_RHO if small else EDGE_RHO, EDGE):
+            alpha = round(lp_threshold(rho, biased=mu > 0) + off, 3)
+            yield from (Setting(mu, rho, alpha, 0.0, i, edge=True) for i in range(count))
         return
     for rho in FEW_RHO if small else RHO:
         for alpha in FEW_ALPHA if small else ALPHA:

@@ -10,13 +10,16 @@ from dcra.apps.compressed_sensing.thresholds import amp_threshold, lp_threshold
 from dcra.bench import bcs_paper
 from dcra.bench.base import Row
 from dcra.bench.bcs_words import message, reading
+from dcra.bench.compare import columns, grouped
 from dcra.bench.sections import Cell, Figure, Heat, Panel, ReportTable, Section, Series
 
 Z = 1.96
 
 
 def sections(rows: Sequence[Row], methods: Sequence[str]) -> list[Section]:
-    """A message, then Table 2, accuracy and phase diagrams with a tab for each mu, then noise."""
+    """A message, Table 2, accuracy and phase diagrams with a tab for each mu, noise, thresholds."""
+    edge = [row for row in rows if row.get("edge")]
+    rows = [row for row in rows if not row.get("edge")]
     exact = [row for row in rows if row["noise"] == 0]
     noisy = [row for row in rows if row["noise"] > 0]
     biases = sorted({row["mu"] for row in exact})
@@ -27,6 +30,8 @@ def sections(rows: Sequence[Row], methods: Sequence[str]) -> list[Section]:
             found.append(make(mu, part, _present(part, methods)))
     if noisy:
         found.append(_noise(noisy, _present(noisy, methods)))
+    if edge:
+        found.append(_edges(edge, _present(edge, methods)))
     return found
 
 
@@ -70,9 +75,9 @@ def _by_rho(
         f"Mean over {len(alphas)} values of alpha from {alphas[0]:g} to {alphas[-1]:g} and {len(counts)} "
         "instances of each; a column for each density rho of the signal."
     )
-    columns = ["method", *(f"rho = {rho:g}" for rho in rhos)]
+    head = ["method", *(f"rho = {rho:g}" for rho in rhos)]
     title = f"Table 2, mu = {mu}: {what}"
-    return ReportTable(title, columns, body, caption, group=f"Table 2: {what}", tab=f"mu = {mu}")
+    return ReportTable(title, head, body, caption, group=f"Table 2: {what}", tab=f"mu = {mu}")
 
 
 def _accuracy(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
@@ -83,9 +88,9 @@ def _accuracy(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> ReportTab
         low, high = wilson(hits, len(own))
         errors = [fmean(row[key] for row in own) for key in ("mse", "hamming")]
         body.append([method, len(own), hits / len(own), low, high, *errors])
-    columns = ["method", "instances", "exact recovery", "low", "high", "MSE", "Hamming distance"]
+    head = ["method", "instances", "exact recovery", "low", "high", "MSE", "Hamming distance"]
     caption = "low and high: 95 % interval of the rate (Wilson)."
-    return ReportTable(f"Recovery, mu = {mu}", columns, body, caption, group="Recovery", tab=f"mu = {mu}")
+    return ReportTable(f"Recovery, mu = {mu}", head, body, caption, group="Recovery", tab=f"mu = {mu}")
 
 
 def _recovery_maps(mu: int, rows: Sequence[Row], methods: Sequence[str]) -> Figure:
@@ -138,11 +143,21 @@ def _noise(rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
             hits = sum(bool(row["exact"]) for row in own)
             wrong = [row["hamming"] for row in own]
             body.append([noise, method, len(own), hits / len(own), *wilson(hits, len(own)), fmean(wrong)])
-    columns = ["noise", "method", "instances", "exact recovery", "low", "high", "Hamming distance"]
+    head = ["noise", "method", "instances", "exact recovery", "low", "high", "Hamming distance"]
     caption = (
         "Gaussian errors of the given standard deviation, rho = .2, alpha = .6; 95 % intervals (Wilson)."
     )
-    return ReportTable("Noisy measurements", columns, body, caption)
+    return ReportTable("Noisy measurements", head, body, caption)
+
+
+def _edges(rows: Sequence[Row], methods: Sequence[str]) -> ReportTable:
+    """How many signals each method recovers where the linear program begins to."""
+    body: list[list[Cell]] = []
+    for (mu, rho), group in sorted(grouped(rows, "mu", "rho").items()):
+        hits = columns({0: group}, methods, lambda own: sum(bool(row["exact"]) for row in own))[0]
+        body.append([mu, rho, len(grouped(group, "instance")), *hits])
+    caption = "Signals recovered, alpha at the threshold of the linear program and .02 and .04 to both sides."
+    return ReportTable("At the thresholds", ["mu", "rho", "instances", *methods], body, caption)
 
 
 def _present(rows: Iterable[Row], methods: Sequence[str]) -> list[str]:
