@@ -19,7 +19,7 @@ from dcra.bench.base import Row
 from dcra.bench.compare import grouped
 from dcra.bench.gaussian import size_of
 from dcra.bench.paper import PAPER
-from dcra.bench.sensitivity_words import Level, levels
+from dcra.bench.sensitivity_words import Level, around, levels
 
 from .pages import ROOT
 
@@ -109,7 +109,7 @@ def mean_fun(rows: Rows, **fields: Any) -> list[float]:
 
 
 def reached(rows: Rows, most: int, above: int = 0, within: str = "", **fields: Any) -> list[float]:
-    """Of files in a range of sizes: how many have a listed value, how many reach it, mean and largest gap in %."""
+    """Of files in a range of sizes: how many are listed, how many reach that, mean and largest gap in %."""
     part = [row for row in chosen(rows, **fields) if row["listed"] and row["instance"].startswith(within)]
     part = [row for row in part if above < row["n"] <= most]
     gaps = [_gap(row) for row in part]
@@ -149,7 +149,7 @@ def lists_and_best(rows: Rows, instance: str, sign: int = 1) -> list[float]:
 
 
 def bounds_above(rows: Rows, names: Sequence[str], **fields: Any) -> list[float]:
-    """Least and largest distance of the proved bounds of these graphs from their listed values in per cent."""
+    """How far proved bounds of these graphs are above their listed values, in per cent: least and most."""
     part = [row for name in names for row in chosen(rows, instance=f"gset/{name}.txt", **fields)]
     above = [100 * (row["bound"] / min(row["listed"]) - 1) for row in part]
     return [min(above), max(above)]
@@ -219,25 +219,19 @@ def best_value(rows: Rows, study: str, size: str) -> list[float]:
 
 def flat(rows: Rows, study: str, size: str) -> list[float]:
     """Least and largest value of the stretch around the best in which none can be told from it."""
-    part = levels(chosen(rows, study=study, size=size))
-    best = first = last = min(range(len(part)), key=lambda k: part[k].mean)
-    while first > 0 and part[first - 1].alike:
-        first -= 1
-    while last + 1 < len(part) and part[last + 1].alike:
-        last += 1
-    assert first <= best <= last
-    return [part[first].value, part[last].value]
+    run = around(levels(chosen(rows, study=study, size=size)))
+    return [run[0].value, run[-1].value]
 
 
 def recovered(rows: Rows, methods: Sequence[str], **fields: Any) -> list[float]:
     """Shares of signals with every bit right, in per cent, without noise."""
-    part = chosen(rows, noise=0.0, **fields)
+    part = [row for row in chosen(rows, noise=0.0, **fields) if not row.get("edge")]
     return [100 * float(np.mean([row["exact"] for row in chosen(part, method=m)])) for m in methods]
 
 
 def of_coin(rows: Rows, what: str, mu: int) -> list[float]:
     """A mean objective in units of a coin flip's: of a method, of the truth, or the paper's printed DCRA."""
-    part = chosen(rows, noise=0.0, mu=mu)
+    part = [row for row in chosen(rows, noise=0.0, mu=mu) if not row.get("edge")]
     coin = float(np.mean([row["coin"] for row in part]))
     if what == "printed":
         return [float(np.mean(bcs_paper.OBJECTIVE[mu]["dcra"])) / coin]
