@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import itertools
+import json
 import runpy
 import subprocess
 import sys
@@ -23,6 +24,8 @@ import dcra
 from dcra import losses
 from dcra.apps import BinaryRegressor, OutlierReport, _intercept
 from dcra.apps._intercept import Data, best_intercept
+from dcra.bench.base import Choice
+from dcra.bench.registry import find_benchmark
 
 DOMAINS = {"spin": (-1.0, 1.0), "binary": (0.0, 1.0)}
 LOSSES = [
@@ -421,15 +424,14 @@ def test_docstring_example():
     assert tried.failed == 0
 
 
-def test_example_runs(tmp_path, capsys):
+def test_example_draws_what_a_run_has_found(tmp_path):
     picture = tmp_path / "picture.png"
-    main = runpy.run_path(str(EXAMPLE))["main"]
-    main(["--seeds", "2", "--levels", "0", "0.3", "--picture", str(picture)])
-    rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
-    first = next(row for row in rows if row[0] == "auto, l1")
-    shares = [float(cell.split(" +- ")[0]) for cell in first[1:] if "+-" in cell]
-    assert shares[0] == 1.0
-    assert shares[1] > 0.9
+    study = find_benchmark("regression")
+    cases = study.cases(Choice(sizes=["0", "30"], methods=["l1", "ridge"], instances=2))
+    ended = {"benchmark": "regression", "status": "ok"}
+    rows = [study.run(case) | vars(case) | ended for case in cases]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    runpy.run_path(str(EXAMPLE))["main"]([str(tmp_path), str(picture)])
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, str] = {
     "maxcut": "dcra.bench.maxcut:MaxCut",
     "qubo": "dcra.bench.qubo:Qubo",
     "qap": "dcra.bench.qap:Qap",
+    "regression": "dcra.bench.regression:Regression",
     "device": "dcra.bench.device:DeviceBenchmark",
 }
 """'module:class' of each benchmark."""
