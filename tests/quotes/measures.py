@@ -71,6 +71,12 @@ def span_over_floor(rows: Rows, methods: Sequence[str], **fields: Any) -> list[f
     return [float(min(means)), float(max(means))]
 
 
+def most_above_auto(rows: Rows, methods: Sequence[str], **fields: Any) -> list[float]:
+    """By how many per cent the mean objective of the worst of these methods is above that of "auto"."""
+    means = [np.mean([row["fun"] for row in chosen(rows, method=m, **fields)]) for m in ("auto", *methods)]
+    return [100 * float(max(means) / means[0] - 1)]
+
+
 def share_of_printed(rows: Rows, method: str, **fields: Any) -> list[float]:
     """Least and largest mean objective of a method over the paper's printed one for DCRA."""
     groups = grouped(chosen(rows, method=method, **fields), "size")
@@ -248,14 +254,69 @@ def error_rate(rows: Rows, size: str, snr: int, method: str) -> list[float]:
     return [float(rates.mean()), float(rates.std(ddof=1) / sqrt(rates.size))]
 
 
+def at_the_edge(rows: Rows, method: str) -> dict[str, Row]:
+    """The rows of a method at the thresholds, by instance."""
+    return {row["instance"]: row for row in chosen(rows, edge=True, method=method)}
+
+
+def program_over_recover(rows: Rows) -> list[float]:
+    """The median ratio of CPU seconds, the linear program's to `recover`'s, where this found the signal."""
+    ours, others = at_the_edge(rows, "recover"), at_the_edge(rows, "lp")
+    found = [name for name in ours if ours[name]["exact"] and name in others]
+    return [float(np.median([others[name]["cpu"] / ours[name]["cpu"] for name in found]))]
+
+
+def only_by(rows: Rows, method: str, rival: str) -> list[float]:
+    """Signals at the thresholds that a method recovered, and a rival did not."""
+    ours, others = at_the_edge(rows, method), at_the_edge(rows, rival)
+    return [sum(ours[name]["exact"] and not others[name]["exact"] for name in ours if name in others)]
+
+
+def solved_and_refused(rows: Rows) -> list[float]:
+    """Of runs of a part of the campaign: solves, calls or files, and what was refused in a sentence."""
+    solved = refused = 0
+    for row in rows:
+        if row["instance"] == "files":
+            solved += row["counts"]["tried"]
+            continue
+        for what, number in row["counts"].items():
+            last = what.rpartition(": ")[2]
+            solved += number if last.startswith("solved") or row["instance"] == "fields" else 0
+            refused += number if last == "refused" else 0
+    return [solved, refused]
+
+
+def campaign(rows: Rows, parts: Sequence[str]) -> list[float]:
+    """Solves, calls or files of some parts of the campaign."""
+    return solved_and_refused([row for row in rows if row["instance"] in parts])[:1]
+
+
+def memory(rows: Rows) -> list[float]:
+    """The most that a process which read damaged files took, in MB."""
+    return [max(row["peak"] for row in rows if row["instance"] == "files")]
+
+
+def limit_grid(rows: Rows, asked: float | None = None) -> list[float]:
+    """Calls with time limits, how many took longer than they may, and by how many milliseconds at most."""
+    grid = [row for row in rows if row["instance"] == "limits" and asked in (None, row["asked"])]
+    late = [1000 * row["over"] for row in grid if row["over"] > 0]
+    return [len(grid), len(late), max(late, default=0.0)]
+
+
 MEASURES: dict[str, Callable[..., list[float]]] = {
     one.__name__: one
     for one in (
         *(
             count,
+            campaign,
+            limit_grid,
+            memory,
+            program_over_recover,
+            only_by,
             wins,
             no_worse,
             difference,
+            most_above_auto,
             span_over_floor,
             share_of_printed,
             off_printed,

@@ -58,7 +58,19 @@ def unanswered(page):
 
 LATER = {
     f"docs/{name}.md"
-    for name in "accelerators benchmarks compressed-sensing constraints exact hashing methods mimo native-loops regression scale trust".split()
+    for name in [
+        "accelerators",
+        "compressed-sensing",
+        "constraints",
+        "exact",
+        "hashing",
+        "methods",
+        "mimo",
+        "native-loops",
+        "regression",
+        "scale",
+        "trust",
+    ]
 }
 
 
