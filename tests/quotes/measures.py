@@ -18,6 +18,7 @@ from dcra.bench.against import fights
 from dcra.bench.base import Row
 from dcra.bench.compare import grouped
 from dcra.bench.gaussian import size_of
+from dcra.bench.mimo_report import behind, best_of, gathered
 from dcra.bench.paper import PAPER
 from dcra.bench.sensitivity_words import Level, around, levels
 
@@ -303,6 +304,19 @@ def limit_grid(rows: Rows, asked: float | None = None) -> list[float]:
     return [len(grid), len(late), max(late, default=0.0)]
 
 
+def behind_best(rows: Rows, size: str, snr: int, method: str) -> list[float]:
+    """By how many standard errors a method has more wrong bits than the best one."""
+    cells = gathered(chosen(rows, size=size, snr=snr))
+    return [behind(cells[size, snr, method], best_of(cells, size, snr))]
+
+
+def wrong_on_common(rows: Rows, methods: Sequence[str], **fields: Any) -> list[float]:
+    """Wrong bits of each method on the channels that all of them saw, and how many these are."""
+    found = [{row["instance"]: row["wrong"] for row in chosen(rows, method=m, **fields)} for m in methods]
+    common = set.intersection(*map(set, found))
+    return [*(sum(part[name] for name in common) for part in found), len(common)]
+
+
 MEASURES: dict[str, Callable[..., list[float]]] = {
     one.__name__: one
     for one in (
@@ -326,6 +340,7 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
         ),
         *(near, gap, disputed, lists_and_best, bounds_above),
         *(evaluated, costs),
+        *(behind_best, wrong_on_common),
         *(
             reached,
             reached_after,
