@@ -24,6 +24,7 @@ BENCHMARKS: dict[str, str] = {
     "qap": "dcra.bench.qap:Qap",
     "regression": "dcra.bench.regression:Regression",
     "device": "dcra.bench.device:DeviceBenchmark",
+    "speed": "dcra.bench.speed:Speed",
 }
 """'module:class' of each benchmark."""
 
