@@ -12,7 +12,7 @@ from dcra.bench import quadratic_samplers
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.maxcut import GRAPHS, complete_graph
 from dcra.bench.quadratic import RIVALS
-from dcra.bench.quadratic_exact import _over_bits
+from dcra.bench.quadratic_exact import over_bits
 from dcra.bench.quadratic_report import said_of_lists, set_of, with_gaps
 from dcra.bench.quadratic_rivals import Allowance
 from dcra.bench.quadratic_targets import seconds_to
@@ -127,7 +127,7 @@ def test_graphs_are_simple(kind):
 @pytest.mark.parametrize(("name", "instance"), [("maxcut", "torus-24-0"), ("qubo", "random-24-100-0")])
 def test_rivals_see_the_same_objective(name, instance):
     problem = find_benchmark(name).problem(instance)
-    linear, row, col, value = _over_bits(problem)
+    linear, row, col, value = over_bits(problem)
     bits = np.random.default_rng(0).integers(0, 2, (4, problem.n)).astype(float)
     points = bits if problem.domain == "binary" else 2 * bits - 1
     ours = problem.objective(points)

@@ -15,6 +15,8 @@ BENCHMARKS: dict[str, str] = {
     "hashing": "dcra.bench.hashing:Hashing",
     "xstep": "dcra.bench.xstep:XStepBenchmark",
     "constrained": "dcra.bench.constrained:Constrained",
+    "categorical": "dcra.bench.categorical:Categorical",
+    "bisection": "dcra.bench.bisection:Bisection",
     "exact": "dcra.bench.exact:ExactBenchmark",
     "marketsplit": "dcra.bench.marketsplit:MarketSplit",
     "maxsat": "dcra.bench.maxsat:MaxSat",
