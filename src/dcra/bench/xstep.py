@@ -148,9 +148,10 @@ def _regression(F: Host, bits: int, seed: int) -> tuple[Host, Host]:
 def _table(instance: str, rows: Sequence[Row]) -> ReportTable:
     """Each rival beside "auto" on the targets that the rival was given, averaged over seeds."""
     by = grouped(rows, "method", "budget")
-    ours = {budget: found for (method, budget), found in by.items() if method == "auto"}
     lines: list[list[Cell]] = []
     for (method, budget), found in sorted(by.items(), key=lambda item: _mean(item[1], "shown")):
+        seeds = {row["seed"] for row in found}
+        ours = grouped([row for row in rows if row["method"] == "auto" and row["seed"] in seeds], "budget")
         value, seconds = _mean(found, "shown"), _seconds(found)
         name = method if budget is None else f"{method}, {budget:g} s"
         final = _mean(ours[None], "shown") if None in ours else None
@@ -172,7 +173,7 @@ def _table(instance: str, rows: Sequence[Row]) -> ReportTable:
 CAPTION = (
     f"Objective of at most the first {SHOWN} distinct targets, each counted as often as it occurs. CPU "
     "seconds for all targets: measured for 'auto', scaled from those solved for the others. 'auto is there "
-    "in': those of the shortest run of 'auto' with an objective no larger. Mean over seeds."
+    "in': those of the shortest run of 'auto' with an objective no larger. Mean over the rival's seeds."
 )
 
 
