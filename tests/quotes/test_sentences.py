@@ -63,8 +63,6 @@ LATER = {
         "compressed-sensing",
         "constraints",
         "exact",
-        "hashing",
-        "mimo",
         "regression",
         "scale",
         "trust",
