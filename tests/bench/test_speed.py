@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dcra.bench import speed
+from dcra.bench import speed_parts
 from dcra.bench.base import Case, Choice, Skip
 from dcra.bench.registry import find_benchmark
 
@@ -15,7 +15,7 @@ TINY = ("sweep-30x40", "sparse-2000", "batch-50-10x16", "start-20x30", "process-
 
 @pytest.fixture
 def bench(monkeypatch):
-    monkeypatch.setattr(speed, "SECONDS", 0.01)
+    monkeypatch.setattr(speed_parts, "SECONDS", 0.01)
     return find_benchmark("speed")
 
 
@@ -57,6 +57,6 @@ def test_without_proc_memory_is_not_measured(bench, monkeypatch):
     def missing(path):
         raise OSError("no /proc here")
 
-    monkeypatch.setattr(speed.Path, "read_text", missing)
+    monkeypatch.setattr(speed_parts.Path, "read_text", missing)
     with pytest.raises(Skip, match="statm"):
         bench.run(Case("sparse-2000", "sweep"))
