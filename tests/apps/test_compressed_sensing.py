@@ -158,6 +158,13 @@ def test_gross_errors_call_for_a_robust_loss():
     assert isinstance(found.loss, Huber | L1)
 
 
+def test_no_small_numbers_match_measurements_of_zero():
+    A = 1e-30 * np.array([[2.0, 0.3], [-1.1, 0.7]])
+    found = recover(A, np.zeros(2), loss="l1", seed=1)
+    assert found.matched
+    assert not found.x.any()
+
+
 def test_float32_measurements_are_matched_up_to_their_rounding():
     A, y, x = instance(300, 0.6, 0.2, seed=5)
     found = recover(A.astype(np.float32), y.astype(np.float32), seed=0)

@@ -19,7 +19,8 @@ def test_long_budgets_have_few_instances():
 
 def test_instances_are_made_from_their_names():
     one, other = problem_of("l1-20x10-3"), problem_of("l1-20x10-3")
-    assert (one.n, one.n_rows) == (20, 10) and one.like.dtype == np.float32
+    assert (one.n, one.n_rows) == (20, 10)
+    assert one.like.dtype == np.float32
     x = np.ones(20)
     assert one.objective(x) == other.objective(x) != problem_of("l1-20x10-4").objective(x)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ def verdict(path: Path) -> dict[str, Any]:
     except (ValueError, OSError) as error:
         return {"read": False, "fault": _fault(error, path), "said": str(error)[:300]}
     except BaseException as error:
-        return {"read": False, "fault": f"{type(error).__name__}: {error}"[:300]}
+        missing = isinstance(error, ImportError) and find_spec("highspy") is None and "highspy" in str(error)
+        return {"read": False, "fault": "" if missing else f"{type(error).__name__}: {error}"[:300]}
     return {"read": True, "fault": _use(problem)}
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import log
-from typing import Any
 
 import numpy as np
 
 from dcra._array import Host
 from dcra.losses import L1, Huber, Loss, SquaredL2
+from dcra.model.operators import Operator
 
 FAR = 5.0
 """A residual of more standard deviations is an outlier: one in two million otherwise."""
@@ -66,10 +66,9 @@ def choose_lam(loss: Loss, sigma: float, density: float) -> float:
     return sigma / 2**0.5 * odds
 
 
-def rounding_of(y: Host, A: Any) -> float:
-    """The largest |Ax - y| that rounding of A, y and the product explains."""
-    types = [np.dtype(t) for t in (getattr(A, "dtype", None), getattr(y, "dtype", None)) if t is not None]
-    floats = [t for t in types if t.kind == "f" and t.itemsize >= 4]
-    eps = max((float(np.finfo(t).eps) for t in floats), default=float(np.finfo(np.float64).eps))
-    size = float(np.max(np.abs(y), initial=0.0)) or 1.0
+def rounding_of(y: Host, A: Operator) -> float:
+    """The largest |Ax - y| that rounding of A, y and the product explains; of A alone where y is zero."""
+    wide = y.dtype.kind != "f" or y.dtype.itemsize < 4
+    eps = float(np.finfo(np.float64 if wide else y.dtype).eps)
+    size = float(np.max(np.abs(y), initial=0.0)) or float(A.magnitude)
     return 32 * eps * float(np.sqrt(A.shape[1])) * size
