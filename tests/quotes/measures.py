@@ -16,7 +16,7 @@ from dcra.bench import bcs_paper
 from dcra.bench import rows as files
 from dcra.bench.against import fights
 from dcra.bench.base import Row
-from dcra.bench.compare import grouped
+from dcra.bench.compare import grouped, sign
 from dcra.bench.gaussian import size_of
 from dcra.bench.mimo_report import behind, best_of, gathered
 from dcra.bench.paper import PAPER
@@ -190,6 +190,43 @@ def costs(rows: Rows, instance: str, methods: Sequence[str]) -> list[float]:
     return [one["cost"] for m in methods for one in chosen(rows, instance=instance, method=m)]
 
 
+def means_of(rows: Rows, methods: Sequence[str], **fields: Any) -> list[float]:
+    """The mean objective of each method."""
+    return [mean for m in methods for mean in mean_fun(rows, method=m, **fields)]
+
+
+def feasible(rows: Rows, **fields: Any) -> list[float]:
+    """How many answers are feasible, of how many."""
+    part = chosen(rows, **fields)
+    return [sum(row["feasible"] for row in part), len(part)]
+
+
+def best_of_groups(rows: Rows, alone: bool = False, **fields: Any) -> list[int]:
+    """On how many instances `auto` is no worse than every other method, or better, and how many there are."""
+    fine = [row for row in chosen(rows, **fields) if row.get("feasible", True)]
+    held = []
+    for group in grouped(fine, "instance", "budget").values():
+        ours = [row["fun"] for row in group if row["method"] == "auto"]
+        least = min((row["fun"] for row in group if row["method"] != "auto"), default=np.inf)
+        held.append(bool(ours) and sign(ours[0], least) <= -int(alone))
+    return [sum(held), len(held)]
+
+
+def at_most_seconds(rows: Rows, seconds: int) -> list[Row]:
+    """Rows of so many seconds, and longer ones of `auto` that ended solved by then, of the same instances."""
+    short = [row for row in rows if round(row["budget"]) == seconds]
+    known = {(row["instance"], row["method"]) for row in short}
+    longer = [row for row in chosen(rows, method="auto", solved=True) if row["wall"] <= seconds]
+    wanted = {row["instance"] for row in short}
+    short += [r for r in longer if r["instance"] in wanted and (r["instance"], "auto") not in known]
+    return [{**row, "budget": seconds} for row in short]
+
+
+def alone_after(rows: Rows, seconds: int) -> list[int]:
+    """On how many instances `auto` is better than every other method after so many seconds, of how many."""
+    return best_of_groups(at_most_seconds(rows, seconds), alone=True)
+
+
 def retrieval(
     rows: Rows, data: str, method: str, key: str = "map_hash", bits: Sequence[int] = (16, 32, 64, 96)
 ) -> list[float]:
@@ -339,6 +376,7 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
             mean_fun,
         ),
         *(near, gap, disputed, lists_and_best, bounds_above),
+        *(means_of, feasible, best_of_groups, alone_after),
         *(evaluated, costs),
         *(behind_best, wrong_on_common),
         *(

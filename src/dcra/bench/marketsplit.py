@@ -35,7 +35,7 @@ class MarketSplit(Benchmark):
     name = "marketsplit"
     summary = "Market split: equations between integers, min |Ax - b|_1 with optimum 0"
     sizes = tuple(f"m{m}" for m in range(3, 16))
-    methods = ("auto", "anneal", "flip", *RIVALS)
+    methods = ("auto", "lattice", "anneal", "flip", *RIVALS)
 
     def cases(self, choice: Choice) -> Iterable[Case]:
         small = choice.preset == "small"
@@ -56,7 +56,9 @@ class MarketSplit(Benchmark):
         api.solve(_warm_up(), method=Closest(half=6, grids=1), starts=1, seed=0)
         cpu, wall = time.process_time(), time.perf_counter()
         try:
-            result = api.solve(problem, method=case.method, time_limit=case.budget, seed=case.seed)
+            result = api.solve(
+                problem, method=case.method, time_limit=case.budget, seed=case.seed, n_jobs=self.threads
+            )
         except (ImportError, ValueError) as error:
             raise Skip(str(error)) from error
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
