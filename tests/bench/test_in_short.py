@@ -13,7 +13,7 @@ from dcra.bench.report import make_report
 from dcra.bench.sections import Figure, Text
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-SETS = sorted(folder.name for folder in RESULTS.iterdir() if folder.is_dir())
+SETS = sorted(path.parent.name for path in RESULTS.glob("*/rows.jsonl*"))
 
 
 @pytest.mark.parametrize("name", SETS)
