@@ -310,6 +310,29 @@ def only_by(rows: Rows, method: str, rival: str) -> list[float]:
     return [sum(ours[name]["exact"] and not others[name]["exact"] for name in ours if name in others)]
 
 
+def short_of_longer(rows: Rows, size: str) -> list[float]:
+    """How often the shorter of two budgets found the value of the longer, and by how many per cent it missed it."""
+    part = chosen(rows, size=size, method="cuda")
+    short, long = sorted({row["budget"] for row in part})
+    best = {row["instance"]: row["fun"] for row in chosen(part, budget=long)}
+    gaps = [
+        (row["fun"] - best[row["instance"]]) / abs(best[row["instance"]])
+        for row in chosen(part, budget=short)
+    ]
+    return [sum(gap <= 0 for gap in gaps), 100 * max(gaps)]
+
+
+def measured(rows: Rows, size: str, names: Sequence[str]) -> list[float]:
+    """Fields of the last row of a size."""
+    return [chosen(rows, size=size)[-1][name] for name in names]
+
+
+def lazy_columns(rows: Rows) -> list[float]:
+    """Right-hand sides a second, the share of one call's on each core, and memory before and at most."""
+    row = next(row for row in rows if row["size"].startswith("columns"))
+    return [row["rate"], row["lazily"] / row["alone"], row["held"], row["here"]]
+
+
 def solved_and_refused(rows: Rows) -> list[float]:
     """Of runs of a part of the campaign: solves, calls or files, and what was refused in a sentence."""
     solved = refused = 0
@@ -364,6 +387,9 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
             memory,
             program_over_recover,
             only_by,
+            short_of_longer,
+            measured,
+            lazy_columns,
             wins,
             no_worse,
             difference,

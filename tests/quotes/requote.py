@@ -1,4 +1,4 @@
-"""`python -m tests.quotes.requote` brings the numbers that pages quote up to date with the rows in docs/results.
+"""`python -m tests.quotes.requote` brings the numbers that pages quote up to date with their rows.
 
 For after a page was run again. Sentences stay as they are: read them, for the new numbers may belie them.
 """
