@@ -311,7 +311,7 @@ def only_by(rows: Rows, method: str, rival: str) -> list[float]:
 
 
 def short_of_longer(rows: Rows, size: str) -> list[float]:
-    """How often the shorter of two budgets found the value of the longer, and by how many per cent it missed it."""
+    """How often the shorter budget found the value of the longer, and by how many per cent it missed it."""
     part = chosen(rows, size=size, method="cuda")
     short, long = sorted({row["budget"] for row in part})
     best = {row["instance"]: row["fun"] for row in chosen(part, budget=long)}
