@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, str] = {
     "regression": "dcra.bench.regression:Regression",
     "device": "dcra.bench.device:DeviceBenchmark",
     "speed": "dcra.bench.speed:Speed",
+    "scale": "dcra.bench.scale:Scale",
 }
 """'module:class' of each benchmark."""
 
