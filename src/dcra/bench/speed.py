@@ -28,7 +28,7 @@ SIZES = {
 FULL_COUNT = 3
 
 WORDS = (
-    "Sweeps: entries of a dense float32 A that a sweep takes in a second, beside a dot product of A with "
+    "Sweeps: entries of a dense float32 A that a sweep takes in a CPU second, beside a dot product of A with "
     f"itself. Sparse: {SWEEPS} sweeps with the lower bound, ten nonzeros in each column; memory in units of "
     "A's own. Batches: many right-hand sides of one A, to their own end. A new process: the imports of "
     "NumPy and of dcra, the first solve and the second; and, from outside, a process that imports, solves in "
@@ -70,7 +70,7 @@ class Speed(Benchmark):
 TIMES = {"seconds": "wall", "CPU seconds": "cpu"}
 LAPS = {"NumPy's import": "numpy", "dcra's import": "imported", "first solve": "first", "second": "second"}
 COLUMNS: dict[str, tuple[str, dict[str, str]]] = {
-    "sweep": ("Sweeps", {"entries per second": "rate", "dot product": "dot", "share of it": "share"}),
+    "sweep": ("Sweeps", {"entries per CPU second": "rate", "dot product": "dot", "share of it": "share"}),
     "sparse": ("Sparse data", TIMES | {"memory of A": "memory"}),
     "batch": ("Batches", TIMES | {"mean objective": "fun"}),
     "start": ("A new process", LAPS),

@@ -44,7 +44,7 @@ def paced(step: Callable[[], object]) -> Pace:
 
 
 def sweep(size: str, seed: int, threads: int) -> Row:
-    """Entries of A that come from memory in a second: each is used twice, the second time from cache."""
+    """Entries of A that come from memory in a processor second: each is used twice, the second time from cache."""
     from dcra.compiled.form import compile_problem
     from dcra.engines.base import Starts
     from dcra.engines.sweep import Sweep
@@ -56,10 +56,10 @@ def sweep(size: str, seed: int, threads: int) -> Row:
     state.advance(4 * A.size)
     before = state.steps
     pace = paced(lambda: state.advance(4 * A.size))
-    rate = (state.steps - before) * A.size / pace.wall
+    rate = (state.steps - before) * A.size / pace.cpu
     flat = A.ravel(order="F")
     reading = paced(lambda: np.dot(flat, flat))
-    dot = reading.times * A.size / reading.wall
+    dot = reading.times * A.size / reading.cpu
     fun = judged(problem, compiled.decode(state.candidates()[0]))
     return {"fun": fun, "wall": pace.wall, "cpu": pace.cpu, "rate": rate, "dot": dot, "share": rate / dot}
 
