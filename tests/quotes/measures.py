@@ -17,6 +17,7 @@ from dcra.bench import rows as files
 from dcra.bench.against import fights
 from dcra.bench.base import Row
 from dcra.bench.compare import grouped, sign
+from dcra.bench.exact_families import FAMILIES
 from dcra.bench.gaussian import size_of
 from dcra.bench.mimo_report import behind, best_of, gathered
 from dcra.bench.paper import PAPER
@@ -377,6 +378,26 @@ def wrong_on_common(rows: Rows, methods: Sequence[str], **fields: Any) -> list[f
     return [*(sum(part[name] for name in common) for part in found), len(common)]
 
 
+def proofs(rows: Rows, method: str, beside: str = "") -> list[float]:
+    """Of problems that rivals are given, too: how many a method proves, of those that another was given."""
+    own = _compared(rows, method)
+    given = own.keys() & (_compared(rows, beside) if beside else own).keys()
+    return [sum(own[name]["proved"] for name in given), len(given)]
+
+
+def times_as_long(rows: Rows, method: str, ours: str) -> list[float]:
+    """The median ratio of CPU seconds to a proof, where both have one."""
+    theirs, own = _compared(rows, method), _compared(rows, ours)
+    both = [name for name in theirs if theirs[name]["proved"] and own[name]["proved"]]
+    return [float(np.median([theirs[name]["cpu"] / own[name]["cpu"] for name in both]))]
+
+
+def _compared(rows: Rows, method: str) -> dict[str, Row]:
+    """Rows by instance, of families that rivals take."""
+    found = [row for row in chosen(rows, method=method) if row["family"] in FAMILIES]
+    return {row["instance"]: row for row in found if not FAMILIES[row["family"]].alone}
+
+
 MEASURES: dict[str, Callable[..., list[float]]] = {
     one.__name__: one
     for one in (
@@ -405,6 +426,7 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
         *(means_of, feasible, best_of_groups, alone_after),
         *(evaluated, costs),
         *(behind_best, wrong_on_common),
+        *(proofs, times_as_long),
         *(
             reached,
             reached_after,

@@ -62,7 +62,6 @@ LATER = {
         "accelerators",
         "compressed-sensing",
         "constraints",
-        "exact",
         "regression",
         "scale",
         "trust",

@@ -9,7 +9,7 @@ import pytest
 
 from dcra.bench.compare import grouped
 
-from .measures import chosen, error_rate, proof_cell, retrieval, rows_of
+from .measures import chosen, error_rate, retrieval, rows_of
 from .pages import ROOT, computes
 
 
@@ -115,15 +115,6 @@ def test_the_table_of_cuts(head, body):
                 digits = len(number.partition(".")[2])
                 mean = float(np.mean([100 * (fun - known) / abs(known) for fun, known in best]))
                 assert number.strip("*") == f"{mean:.{digits}f}", (name, seconds, method)
-
-
-@computes("docs/exact.md", "| family | n | rows | exact |")
-def test_the_table_of_proofs(head, body):
-    found = grouped(rows_of("exact"), "family", "n", "rows", "method")
-    assert len(body) == len({key[:3] for key in found})
-    for family, n, r, *cells in body:
-        for method, cell in zip(head[3:], cells, strict=True):
-            assert cell == proof_cell(found.get((family, int(n), int(r), method), [])), (family, n, method)
 
 
 @pytest.mark.usefixtures("compiled_loops")
