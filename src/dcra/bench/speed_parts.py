@@ -44,7 +44,7 @@ def paced(step: Callable[[], object]) -> Pace:
 
 
 def sweep(size: str, seed: int, threads: int) -> Row:
-    """Entries of A that come from memory in a processor second: each is used twice, the second time from cache."""
+    """Entries of A from memory in a processor second: each is used twice, the second time from cache."""
     from dcra.compiled.form import compile_problem
     from dcra.engines.base import Starts
     from dcra.engines.sweep import Sweep
