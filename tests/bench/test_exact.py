@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dcra.bench.base import Case, Choice, Skip
-from dcra.bench.exact_families import FAMILIES, SERIES, described, problem_of
+from dcra.bench.exact_families import FAMILIES, SERIES, described, problem_of, small_problems
 from dcra.bench.registry import find_benchmark
 from dcra.exact.trees import TreeKind, tree_kind
 
@@ -62,6 +62,11 @@ def test_a_file_is_of_one_series():
     for name, pattern in SERIES.items():
         path = PurePosixPath(pattern.replace("*", "7"))
         assert [other for other, kind in SERIES.items() if path.match(kind)] == [name]
+
+
+def test_every_kind_of_tree_is_loaded_before_the_clock_starts():
+    kinds = {tree_kind(problem) for problem in small_problems()}
+    assert kinds == {TreeKind.COUPLINGS, TreeKind.KINKS, TreeKind.DUALS}
 
 
 def test_a_row_says_whether_there_was_a_proof(study):

@@ -78,6 +78,14 @@ def test_engines_are_methods_too():
     assert timed(small(), Sweep(sweeps=5), starts=1, seed=0).result.method == "sweep"
 
 
+@pytest.mark.parametrize("method", ["exact", "enumerate"])
+def test_exact_methods_are_warmed_by_what_they_finish(method, monkeypatch):
+    sizes = []
+    monkeypatch.setattr("dcra.api.minimize", lambda A, b, **options: sizes.append(A.shape[1]))
+    warm(method)
+    assert max(sizes) <= 12
+
+
 def test_unknown_names_need_no_warming():
     warm("oracle")
     warm("random")

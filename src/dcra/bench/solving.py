@@ -94,7 +94,8 @@ def warm(method: str) -> None:
     if method not in METHODS:
         return
     rng = np.random.default_rng(0)
-    n = 12 if method == "enumerate" or METHODS[method].startswith("dcra.baselines") else 48
+    few = method in ("enumerate", "exact") or METHODS[method].startswith("dcra.baselines")
+    n = 12 if few else 48
     A, b = rng.standard_normal((20, n)), rng.standard_normal(20)
     for form in (A, sparse.csc_array(np.where(rng.random(A.shape) < 0.1, A, 0.0))):
         minimize(form, b, method=method, starts=1, seed=0, n_jobs=1)
