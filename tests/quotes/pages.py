@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +28,21 @@ NOT_PROSE = re.compile(
 )
 """Code, directives, formulas and addresses."""
 
-TABLES: set[tuple[str, str]] = set()
-"""(page, how the heading of a table begins) of the tables whose cells are computed."""
+Lines = list[list[str]]
+Make = Callable[[list[str], Lines], Lines]
+
+
+class Table(NamedTuple):
+    """How lines are made of a heading and those that stand there; in which columns the lowest is bold."""
+
+    page: str
+    heading: str
+    make: Make
+    bold: Sequence[range]
+
+
+TABLES: dict[tuple[str, str], Table] = {}
+"""By page, and how the heading begins: the tables whose cells are computed."""
 
 
 def flat(text: str) -> str:
@@ -36,26 +50,62 @@ def flat(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-Check = Callable[[list[str], list[list[str]]], None]
+def computes(page: str, heading: str, bold: Sequence[range] = ()) -> Callable[[Make], Callable[[], None]]:
+    """Makes a test of a function that makes the lines of the table whose heading begins so.
 
+    It is given the heading and the lines that stand there, for their names. In each of the ranges of columns
+    `bold` the lowest number of a line is bold.
+    """
 
-def computes(page: str, heading: str) -> Callable[[Check], Callable[[], None]]:
-    """Makes a test of a check of the table whose heading begins so: it is given the heading and the lines."""
-    TABLES.add((page, heading))
+    def made(make: Make) -> Callable[[], None]:
+        TABLES[page, heading] = table = Table(page, heading, make, bold)
 
-    def made(check: Check) -> Callable[[], None]:
         def test() -> None:
             text = (ROOT / page).read_text()
-            lines = text[text.index("\n" + heading) + 1 :].split("\n\n")[0].splitlines()
-            head, _, *body = (
-                [cell.strip(" *") for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])] for line in lines
-            )
-            check(head, body)
+            begin, end = where(table, text)
+            assert text[begin:end] == written(table, text)
 
-        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        test.__name__, test.__doc__ = make.__name__, make.__doc__
         return test
 
     return made
+
+
+def where(table: Table, text: str) -> tuple[int, int]:
+    """Where the lines of a table stand on its page, below the heading and the line of dashes."""
+    begin = text.index("\n", text.index("\n|-", text.index("\n" + table.heading)) + 1) + 1
+    end = text.find("\n\n", begin)
+    return begin, len(text.rstrip()) if end < 0 else end
+
+
+def written(table: Table, text: str) -> str:
+    """The lines of a table as its page is to have them."""
+    begin, end = where(table, text)
+    head = cells(text[text.index("\n" + table.heading) + 1 :].split("\n", 1)[0])
+    lines = table.make(head, [cells(line) for line in text[begin:end].splitlines()])
+    return "\n".join(f"| {' | '.join(emphasised(line, table.bold))} |" for line in lines)
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip(" *") for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])]
+
+
+def emphasised(line: list[str], bold: Sequence[range]) -> list[str]:
+    """The lowest of each part of a line in bold, be it there more than once."""
+    line = list(line)
+    for part in bold:
+        values = {k: float(line[k].split(" (")[0].replace(",", "")) for k in part if line[k].strip("-")}
+        for k, value in values.items():
+            if value == min(values.values()):
+                number, _, count = line[k].partition(" (")
+                line[k] = f"**{number}**" + (f" ({count}" if count else "")
+    return line
+
+
+def mark_tables() -> None:
+    """Have TABLES filled: the tests beside this mark what they compute."""
+    for path in Path(__file__).parent.glob("test_*.py"):
+        import_module(f".{path.stem}", __package__)
 
 
 class Entry(NamedTuple):

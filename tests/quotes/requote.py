@@ -1,15 +1,18 @@
 """`python -m tests.quotes.requote` brings the numbers that pages quote up to date with their rows.
 
-For after a page was run again. Sentences stay as they are: read them, for the new numbers may belie them.
+For after a benchmark was run again; names of pages limit it to these. Sentences stay as they are: read them,
+for the new numbers may belie them.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 from string import Formatter
 
 from .measures import MEASURES, rows_of
-from .pages import QUOTES, ROOT, Entry, entries, flat
+from .pages import QUOTES, ROOT, TABLES, Entry, entries, flat, mark_tables, where, written
 
 NUMBER = r"[+-]?(?:\d[\d,]*\d|\d)?(?:\.\d+)?(?<=\d)"
 
@@ -46,7 +49,7 @@ def quoting(quote: Entry, page: str) -> str:
         return page
     numbers = MEASURES[quote.about["measure"]](rows_of(quote.about["rows"]), **quote.about.get("of", {}))
     parts, end = [], 0
-    for group, (field, number) in enumerate(zip(fields(quote.says), numbers, strict=True), 1):
+    for group, (field, number) in enumerate(zip(fields(quote.says), numbers, strict=False), 1):
         parts += [page[end : where.start(group)], field.format(number)]
         end = where.end(group)
     return "".join(parts) + page[end:]
@@ -64,21 +67,31 @@ def restated(says: str, page: str) -> str:
     return flat(text + page[begin : where.end()])
 
 
-def main() -> None:
-    """Rewrite pages, then the lists of quotes."""
+def retabled(page: str, text: str) -> str:
+    """The page with the lines of its tables as their rows have them."""
+    for table in (table for table in TABLES.values() if table.page == page):
+        begin, end = where(table, text)
+        text = text[:begin] + written(table, text) + text[end:]
+    return text
+
+
+def main(pages: Sequence[str]) -> None:
+    """Rewrite the tables of pages and their sentences, then the lists of quotes."""
     quotes = entries("quote")
-    for page in sorted({quote.page for quote in quotes}):
+    for page in pages or sorted({entry.page for entry in (*quotes, *TABLES.values())}):
         own = [quote for quote in quotes if quote.page == page]
-        text = (ROOT / page).read_text()
+        text = retabled(page, (ROOT / page).read_text())
         for quote in own:
             text = quoting(quote, text)
         (ROOT / page).write_text(text)
         listed = QUOTES / f"{(ROOT / page).stem}.toml"
-        says = listed.read_text()
+        says = listed.read_text() if own else ""
         for quote in own:
             says = says.replace(f'"{quote.says}"', f'"{restated(quote.says, text)}"', 1)
-        listed.write_text(says)
+        if own:
+            listed.write_text(says)
 
 
 if __name__ == "__main__":
-    main()
+    mark_tables()
+    main(sys.argv[1:])

@@ -14,11 +14,12 @@ from .pages import computes
 
 @computes("docs/baselines.md", "| n, d | `mpec-epm-table` |")
 def test_the_table_of_one_round(head, body):
-    for size, *cells in body:
+    lines = []
+    for size, *_ in body:
         n, d = map(int, size.split(", "))
         rows = chosen(rows_of("table1"), method="mpec-epm-table", size=f"{n}x{d}", factor=1.0)
         assert len(rows) == 20, size
         printed = PAPER[n, d]
         ours, coin = np.mean([row["fun"] for row in rows]), d * sqrt(2 * (n + 1) / pi)
-        expected = [ours, printed.mpec_epm, coin, printed.gurobi]
-        assert cells == [f"{number:.0f}" for number in expected], size
+        lines.append([size, *(f"{number:.0f}" for number in (ours, printed.mpec_epm, coin, printed.gurobi))])
+    return lines

@@ -123,23 +123,3 @@ def test_how_it_was_run():
     for factor in (1.0, 10.0):
         methods = {row["method"] for row in chosen(rows, factor=factor, size="100x50")}
         assert len(methods) == 19
-
-
-BOLD = {
-    "docs/benchmarks.md": ("| n, d | HiGHS |", [range(1, 13), range(13, 20)]),
-    "docs/methods.md": ("| family | milp |", [range(1, 8)]),
-    "docs/quadratic.md": ("| G-set | seconds |", [range(2, 8)]),
-}
-
-
-@pytest.mark.parametrize("name", BOLD)
-def test_the_lowest_of_a_line_is_bold(name):
-    heading, parts = BOLD[name]
-    text = (ROOT / name).read_text()
-    for line in text[text.index("\n" + heading) + 1 :].split("\n\n")[0].splitlines()[2:]:
-        cells = [cell.strip() for cell in line.strip()[1:-1].split("|")]
-        for part in parts:
-            values = {k: float(cells[k].strip("*").split(" (")[0]) for k in part if cells[k]}
-            bold = [k for k in part if cells[k].startswith("**")]
-            assert bold
-            assert {values[k] for k in bold} == {min(values.values())}, line

@@ -1,7 +1,4 @@
-"""Tables of market split, choices of groups and bisections.
-
-`python -m tests.quotes.test_constraints` prints them as the rows have them.
-"""
+"""Tables of market split, choices of groups and bisections."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from dcra.bench.compare import grouped
 from dcra.bench.counted import mean_objective
 
 from .measures import Rows, at_most_seconds, best_of_groups, chosen, rows_of
-from .pages import computes
+from .pages import Make, computes
 
 PAGE = "docs/constraints.md"
 SOLVERS = ("milp", "gurobi", "cpsat")
@@ -114,28 +111,19 @@ def cut_lines() -> Iterator[list[str]]:
             yield [name, f"{n}", *means(sizes[f"{kind}-{n}"], CUTTERS, 3, 1.0)]
 
 
-TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
-    "| m | n | files | solved | seconds |": lattice_lines,
-    "| m | n | files | `auto` | after, s |": minute_lines,
-    "| m | n | files | `auto` | HiGHS |": residual_lines,
-    "| instances | auto |": choice_lines,
-    "| graph | n | auto |": cut_lines,
+TABLES: dict[str, tuple[Callable[[], Iterator[list[str]]], range | None]] = {
+    "| m | n | files | solved | seconds |": (lattice_lines, None),
+    "| m | n | files | `auto` | after, s |": (minute_lines, None),
+    "| m | n | files | `auto` | HiGHS |": (residual_lines, range(3, 7)),
+    "| instances | auto |": (choice_lines, range(1, 5)),
+    "| graph | n | auto |": (cut_lines, range(2, 8)),
 }
 
 
-def same(lines: Callable[[], Iterator[list[str]]]) -> Callable[[list[str], list[list[str]]], None]:
-    def check(head: list[str], body: list[list[str]]) -> None:
-        assert [[cell.replace("*", "") for cell in line] for line in body] == list(lines())
-
-    return check
+def made(lines: Callable[[], Iterator[list[str]]]) -> Make:
+    return lambda head, body: list(lines())
 
 
 test_lattices, test_a_minute, test_ten_seconds, test_choices, test_bisections = (
-    computes(PAGE, heading)(same(lines)) for heading, lines in TABLES.items()
+    computes(PAGE, heading, [bold] if bold else [])(made(lines)) for heading, (lines, bold) in TABLES.items()
 )
-
-
-if __name__ == "__main__":
-    for heading, lines in TABLES.items():
-        print(heading)
-        print("\n".join(f"| {' | '.join(line)} |" for line in lines()))

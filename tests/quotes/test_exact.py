@@ -1,6 +1,8 @@
-"""Tables of proofs. `python -m tests.quotes.test_exact` writes them anew."""
+"""Tables of proofs."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from dcra.bench.compare import grouped
 from dcra.bench.exact_families import FAMILIES, SERIES, problem_of
 
 from .measures import chosen, proof_cell, proofs, rows_of
-from .pages import ROOT, computes
+from .pages import Make, computes
 
 PAGE = "docs/exact.md"
 COUPLED = {
@@ -93,12 +95,8 @@ TABLES = {
 }
 
 
-def check(heading):
-    @computes(PAGE, heading)
-    def test(head, body):
-        assert body == TABLES[heading]()
-
-    return test
+def made(lines: Callable[[], list[list[str]]]) -> Make:
+    return lambda head, body: lines()
 
 
 (
@@ -107,7 +105,7 @@ def check(heading):
     test_the_table_of_proofs,
     test_the_table_of_curved_losses,
     test_the_table_of_files,
-) = map(check, TABLES)
+) = (computes(PAGE, heading)(made(lines)) for heading, lines in TABLES.items())
 
 
 def test_what_is_proved_of_a_file_is_what_is_listed():
@@ -130,20 +128,3 @@ def test_problems_are_still_those_of_the_rows(family):
     least = min(rows, key=lambda row: row["cpu"])
     found = dcra.solve(problem_of(least["instance"]), method="exact", seed=0, n_jobs=1)
     assert found.fun == pytest.approx(least["fun"], rel=1e-12)
-
-
-def rewrite() -> None:
-    """Tables of the page as the rows have them now."""
-    path = ROOT / PAGE
-    text = path.read_text()
-    for heading, lines in TABLES.items():
-        begin = text.index("\n" + heading) + 1
-        head = text[begin:].split("\n", 2)[:2]
-        end = text.find("\n\n", begin) % (len(text) + 1)
-        table = [*head, *("| " + " | ".join(line) + " |" for line in lines())]
-        text = text[:begin] + "\n".join(table).replace("|  |", "| |").replace("|  |", "| |") + text[end:]
-    path.write_text(text)
-
-
-if __name__ == "__main__":
-    rewrite()

@@ -7,9 +7,7 @@ from dcra.bench.sections import ReportTable
 
 from .measures import chosen, retrieval, rows_of
 from .pages import computes
-from .test_tables import NAMES
-
-DATA = {"CIFAR-10": "cifar10", "MNIST": "mnist", "MIRFLICKR-25K": "mirflickr25k"}
+from .test_tables import DATA, NAMES
 
 
 def short(number: float) -> str:
@@ -53,17 +51,17 @@ def feature_targets() -> list[list[str]]:
 
 @computes("docs/hashing.md", "| | SupervisedHashing | FSDH | SDH | codewords |")
 def test_the_table_of_fits(head, body):
-    assert body == fits()
+    return fits()
 
 
 @computes("docs/hashing.md", "| method | objective | above auto |")
 def test_the_table_of_class_targets(head, body):
-    assert body == class_targets()
+    return class_targets()
 
 
 @computes("docs/hashing.md", "| method | above auto | CPU seconds |")
 def test_the_table_of_feature_targets(head, body):
-    assert body == feature_targets()
+    return feature_targets()
 
 
 def test_at_16_bits_auto_has_the_enumerated_optimum():

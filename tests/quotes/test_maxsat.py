@@ -21,14 +21,18 @@ KINDS = {
 @computes("docs/maxsat.md", "| files | | mean gap |")
 def test_the_table_of_bounds(head, body):
     ours = chosen(rows_of("maxsat"), method="auto", budget=1.0)
-    assert [line[0] for line in body] == list(KINDS)
-    for name, *cells in body:
-        rows = [row for row in ours if kind_of(row["instance"]).startswith(KINDS[name])]
+    lines = []
+    for name, kind in KINDS.items():
+        rows = [row for row in ours if kind_of(row["instance"]).startswith(kind)]
         gaps = [(row["cost"] - row["bound"]) / row["cost"] for row in rows]
-        assert cells == [
-            f"{len(rows)}",
-            f"{100 * np.mean(gaps):.1f} %",
-            f"{100 * max(gaps):.1f} %",
-            f"{sum(gap <= 0 for gap in gaps)}",
-            f"{max(row['bound_at'] for row in rows):.3f} s",
-        ], name
+        lines.append(
+            [
+                name,
+                f"{len(rows)}",
+                f"{100 * np.mean(gaps):.1f} %",
+                f"{100 * max(gaps):.1f} %",
+                f"{sum(gap <= 0 for gap in gaps)}",
+                f"{max(row['bound_at'] for row in rows):.3f} s",
+            ]
+        )
+    return lines

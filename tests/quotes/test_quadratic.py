@@ -28,12 +28,13 @@ LIBRARIES = {
 
 @computes("docs/quadratic.md", "| library | seconds | files with a listed value |")
 def test_the_table_of_libraries(head, body):
-    assert [line[0] for line in body] == list(LIBRARIES)
-    for name, seconds, *cells in body:
+    lines = []
+    for name, seconds, *_ in body:
         sets, most, above = LIBRARIES[name]
         (files, hits, mean, worst), rows = found(sets, float(seconds), most, above)
         last = f"{reached_after(rows)[0]:.1f} s" if hits == files else ""
-        assert cells == [f"{files}", f"{hits}", last, f"{mean:.3f}", f"{worst:.3f}"], name
+        lines.append([name, seconds, f"{files}", f"{hits}", last, f"{mean:.3f}", f"{worst:.3f}"])
+    return lines
 
 
 def test_the_page_names_the_answers_that_are_beyond_the_lists():

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from .measures import MEASURES, RESULTS, rows_of
-from .pages import APART, MEASURED, PAGES, ROOT, TABLES, WHYS, blocks, entries, flat
+from .pages import APART, MEASURED, PAGES, ROOT, TABLES, WHYS, blocks, entries, flat, mark_tables
 from .requote import pattern, quoting, restated
 
-for path in Path(__file__).parent.glob("test_*.py"):  # each marks the tables that it computes
-    import_module(f".{path.stem}", __package__)
+mark_tables()
 
 QUOTED, STATED = entries("quote"), entries("stated")
 

@@ -20,12 +20,11 @@ PARTS = {
 
 @computes("docs/trust.md", "| part | runs | solves, calls or files |")
 def test_the_table_of_the_campaign(head, body):
-    found = {
-        part: rows for part, rows in grouped(rows_of("campaign"), "instance").items() if part != "limits"
-    }
-    assert {PARTS[line[0]] for line in body} == set(found)
-    for part, *cells in body:
-        rows = found[PARTS[part]]
-        findings = sum(len(row["findings"]) for row in rows)
-        expected = [len(rows), *solved_and_refused(rows), findings]
-        assert [int(cell.replace(",", "").replace("none", "0")) for cell in cells] == expected, part
+    found = grouped(rows_of("campaign"), "instance")
+    lines = []
+    for part, name in PARTS.items():
+        if rows := found.get(name):
+            findings = sum(len(row["findings"]) for row in rows)
+            numbers = [len(rows), *solved_and_refused(rows), findings]
+            lines.append([part, *(f"{number:,.0f}" for number in numbers)])
+    return lines
