@@ -73,9 +73,9 @@ def computes(page: str, heading: str, bold: Sequence[range] = ()) -> Callable[[M
 
 def where(table: Table, text: str) -> tuple[int, int]:
     """Where the lines of a table stand on its page, below the heading and the line of dashes."""
-    begin = text.index("\n", text.index("\n|-", text.index("\n" + table.heading)) + 1) + 1
-    end = text.find("\n\n", begin)
-    return begin, len(text.rstrip()) if end < 0 else end
+    heading = text.index("\n" + table.heading) + 1
+    begin = heading + re.match(r"(\|.*\n){2}", text[heading:]).end()
+    return begin, begin + re.match(r"(\|.*\n)*", text[begin:] + "\n").end()
 
 
 def written(table: Table, text: str) -> str:
@@ -83,7 +83,7 @@ def written(table: Table, text: str) -> str:
     begin, end = where(table, text)
     head = cells(text[text.index("\n" + table.heading) + 1 :].split("\n", 1)[0])
     lines = table.make(head, [cells(line) for line in text[begin:end].splitlines()])
-    return "\n".join(f"| {' | '.join(emphasised(line, table.bold))} |" for line in lines)
+    return "".join(f"| {' | '.join(emphasised(line, table.bold))} |\n" for line in lines)
 
 
 def cells(line: str) -> list[str]:

@@ -52,5 +52,9 @@ def test_the_table_of_the_model(head, body):
         guess, binding = model.predicted(count, *costs)
         share = f"{100 * found * job / count:.0f} %"
         spread = f"{model.broadcast(100e6, count, 1e9):.1f} s"
-        lines.append([name, window, f"{found:,.4g}", f"{guess:,.4g}", binding, share, spread])
+        lines.append([name, window, short(found), short(guess), binding, share, spread])
     return lines
+
+
+def short(rate: float) -> str:
+    return f"{rate:,.1f}" if rate < 100 else f"{rate:,.0f}"
