@@ -1,4 +1,4 @@
-"""The arrays that the loops over clauses see, and their layout in C. Building them is plain NumPy."""
+"""The arrays that the loops over clauses see, and their layout in C. Building them takes array code alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dcra.foreign import importing
 
 from .face import Struct, check_places
 
@@ -82,8 +84,8 @@ class Walk(_Walk, Struct):
 
 def formula(ptr: Array, literals: Array, n: int, cost: Array, hard: Array) -> Formula:
     """From literals +v and -v, v = 1..n, clause c being literals[ptr[c]:ptr[c+1]]."""
-    from scipy import sparse
-
+    with importing():
+        from scipy import sparse
     m = ptr.size - 1
     kind: Any = np.int32 if max(2 * n, 2 * m) < 2**31 else np.int64
     negated = (literals < 0).astype(kind)
