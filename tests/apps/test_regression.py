@@ -213,6 +213,16 @@ def test_time_limit_gives_a_model(rng, fit_intercept):
     assert model.result_.fun == pytest.approx(np.abs(y - model.predict(X)).sum())
 
 
+def test_no_time_is_spent_on_copies_that_take_all_of_it(rng, monkeypatch):
+    X, y = rng.normal(size=(300, 300)), rng.normal(size=300)
+    monkeypatch.setattr(_intercept, "relaxed", lambda *given: pytest.fail("the relaxation is begun"))
+    model = BinaryRegressor(fit_intercept=True, time_limit=1e-3, random_state=0).fit(X, y)
+    assert model.lower_bound_ == -np.inf
+    assert np.isfinite(model.result_.fun)
+    monkeypatch.setattr(_intercept, "relaxed", lambda *given: (0.0, -1.0))
+    assert BinaryRegressor(fit_intercept=True, time_limit=0.3, random_state=0).fit(X, y).lower_bound_ == -1.0
+
+
 def test_same_random_state_same_weights(rng):
     X, y, _, _ = make_data(rng, rows=40, n=50)
     fits = [BinaryRegressor(random_state=3, n_jobs=jobs, starts=4).fit(X, y) for jobs in (1, 2)]

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 
+from dcra import costs
 from dcra._array import Host
 from dcra.api import solve
 from dcra.bounds.dual import DualStage
@@ -29,8 +30,8 @@ MAX_ROUNDS = 10
 MAX_RELAXED_ROUNDS = 200
 """Rounds of the relaxation that gives the first intercept."""
 
-RELAXED_SHARE = 0.1
-"""Share of a time limit that the relaxation may take."""
+RELAXED_SHARE, WRITTEN_SHARE = 0.1, 0.3
+"""Shares of a time limit that the relaxation may take, and that it may take to write out X for it."""
 
 LEAST_SECONDS = 1e-3
 """Of a solve that comes when the time is over."""
@@ -130,7 +131,10 @@ def alternate(data: Data, deadline: Deadline, options: dict[str, Any]) -> Fitted
     x0: Any = None
     path: list[float] = []
     with on_interrupt() as interrupted:
-        intercept, bound = relaxed(data, RELAXED_SHARE * deadline.left, interrupted)
+        if _affordable(data, deadline):
+            intercept, bound = relaxed(data, RELAXED_SHARE * deadline.left, interrupted)
+        else:
+            intercept, bound = float(np.median(data.y)), -inf
         for _ in range(MAX_ROUNDS):
             result = solve(data.problem(intercept), x0=x0, time_limit=deadline.share(0.5), **options)
             path.append(result.fun)
@@ -219,6 +223,14 @@ def relaxed(data: Data, seconds: float, stopped: Interruption) -> tuple[float, f
     shift = 0.0 if stage.point is None else reach * float(stage.point[-1])
     least_at_zero = data.loss.positive and float(data.loss.value(np.zeros(1))) == 0
     return middle + shift, stage.bound if loss is data.loss and least_at_zero else -inf
+
+
+def _affordable(data: Data, deadline: Deadline) -> bool:
+    """Whether there is time to write out X twice, with one more column and for the loops."""
+    if deadline.limit == inf:
+        return True
+    entries = as_operator(data.X).entries
+    return 2 * costs.slowdown() * costs.LAYOUT_SECONDS * entries <= WRITTEN_SHARE * deadline.left
 
 
 def _with_column(X: Any, value: float) -> Any:
