@@ -139,9 +139,19 @@ def near(
     rows: Rows, percent: float, within: str, most: float = np.inf, above: int = 0, **fields: Any
 ) -> list[float]:
     """How many files of a range of sizes come as near to their listed value, and how many files there are."""
-    part = [row for row in chosen(rows, **fields) if row["listed"] and row["instance"].startswith(within)]
-    gaps = [_gap(row) for row in part if above < row["n"] <= most]
+    gaps = _gaps(chosen(rows, **fields), within, above, most)
     return [sum(one <= percent for one in gaps), len(gaps)]
+
+
+def farthest(rows: Rows, within: str, most: float = np.inf, above: int = 0, **fields: Any) -> list[float]:
+    """The largest gap of files of a range of sizes."""
+    return [max(_gaps(chosen(rows, **fields), within, above, most))]
+
+
+def _gaps(rows: Rows, within: str, above: int, most: float) -> list[float]:
+    """Gaps of files of a folder and a range of sizes."""
+    part = [row for row in rows if row.get("listed") and row["instance"].startswith(within)]
+    return [_gap(row) for row in part if above < row["n"] <= most]
 
 
 def disputed(rows: Rows, **fields: Any) -> list[float]:
@@ -311,18 +321,6 @@ def only_by(rows: Rows, method: str, rival: str) -> list[float]:
     return [sum(ours[name]["exact"] and not others[name]["exact"] for name in ours if name in others)]
 
 
-def short_of_longer(rows: Rows, size: str) -> list[float]:
-    """How often the shorter budget found the value of the longer, and by how many per cent it missed it."""
-    part = chosen(rows, size=size, method="cuda")
-    short, long = sorted({row["budget"] for row in part})
-    best = {row["instance"]: row["fun"] for row in chosen(part, budget=long)}
-    gaps = [
-        (row["fun"] - best[row["instance"]]) / abs(best[row["instance"]])
-        for row in chosen(part, budget=short)
-    ]
-    return [sum(gap <= 0 for gap in gaps), 100 * max(gaps)]
-
-
 def measured(rows: Rows, size: str, names: Sequence[str]) -> list[float]:
     """Fields of the last row of a size."""
     return [chosen(rows, size=size)[-1][name] for name in names]
@@ -408,7 +406,6 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
             memory,
             program_over_recover,
             only_by,
-            short_of_longer,
             measured,
             lazy_columns,
             wins,
@@ -422,7 +419,7 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
             mean_cpu,
             mean_fun,
         ),
-        *(near, gap, disputed, lists_and_best, bounds_above),
+        *(near, farthest, gap, disputed, lists_and_best, bounds_above),
         *(means_of, feasible, best_of_groups, alone_after),
         *(evaluated, costs),
         *(behind_best, wrong_on_common),
