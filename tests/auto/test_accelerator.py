@@ -60,7 +60,7 @@ def test_arrays_on_the_cpu_are_searched_by_the_same_loops(rng, domain):
     )
     assert type(theirs.x) is type(x0)
     np.testing.assert_array_equal(to_numpy(theirs.x), ours.x)
-    assert theirs.fun == ours.fun
+    assert theirs.fun == pytest.approx(ours.fun, rel=1e-13)  # each library sums in an order of its own
     again = dcra.minimize(there(A), there(b), x0=theirs, domain=domain, starts=1, seed=0)
     assert type(again.x) is type(x0)
 
