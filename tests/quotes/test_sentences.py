@@ -58,8 +58,6 @@ LATER = {
     for name in [
         "accelerators",
         "compressed-sensing",
-        "constraints",
-        "regression",
         "scale",
         "trust",
     ]
