@@ -288,3 +288,10 @@ def test_a_formula_with_a_false_clause_is_not_called_satisfiable():
     with_hard = maxsat.solve([[1], [-1]], hard=[[2]], method="flip", starts=1, seed=0)
     with_hard = replace(with_hard, result=replace(with_hard.result, status=Status.CONVERGED))
     assert status_line(with_hard) == "s SATISFIABLE"
+
+
+def test_options_that_are_none_are_named():
+    with pytest.raises(
+        TypeError, match=r"`time_limt` is no option; there are method, .*did you mean 'time_limit'"
+    ):
+        maxsat.solve([[1]], time_limt=1.0)

@@ -120,3 +120,9 @@ def test_places_outside_are_refused():
     big = np.zeros((64, 64))
     with pytest.raises(ValueError, match="at most 63 facilities; got 64"):
         loops.branch(big, big, np.zeros(64), 0, cost, 10, np.zeros(2, np.int64), loops.branches(big, big))
+
+
+def test_options_that_are_none_are_named():
+    for method in ("auto", "anneal"):
+        with pytest.raises(TypeError, match=r"`sede` is no option; .* did you mean 'seed'"):
+            qap([[0, 1], [1, 0]], [[0, 1], [1, 0]], method=method, sede=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from dcra._array import Array, is_array, on_accelerator
@@ -68,6 +68,10 @@ class SolveOptions:
         from dcra.machines.hiring import with_executor
 
         return with_executor(limits, self.executor, problem, jobs)
+
+
+KEYWORDS = (*(field.name for field in fields(SolveOptions) if field.name != "on_tick"), "progress")
+"""What calls that end in **options take."""
 
 
 def begin(device: str | None, like: Any) -> float:
