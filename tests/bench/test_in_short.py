@@ -33,9 +33,14 @@ def row(method: str, index: int, fun: float) -> dict[str, Any]:
 def test_objectives():
     rows = [*(row("a", i, 1.0) for i in range(4)), *(row("b", i, i / 2) for i in range(4))]
     assert best_objectives(rows, ["a", "b"]) == (
-        "In 4 cases of 4 instances, b has the lowest objective, alone or with others, in 75% of its own. "
+        "Of 4 cases that two methods or more have answered, b has the lowest objective, alone or with "
+        "others, in 75% of those that it has answered. "
         "a is no worse than each of the others in 50% of the cases or more (the least against b, 4 cases)."
     )
+    assert best_objectives(rows[1:], ["b", "a"]).endswith(
+        "of the cases or more (the least against a, 3 cases)."
+    )
+    assert best_objectives(rows[:2] + rows[4:6], ["b", "a"]).endswith("b is never worse than another method.")
     listed = [one | {"listed": [2.0 if i else 0.5]} for i, one in enumerate(rows[:4])]
     assert best_objectives(listed, ["a"]) == (
         "4 rows, none of two methods on the same instance. The best listed value is reached, or passed, on 3 "

@@ -33,6 +33,10 @@ class Duel(NamedTuple):
     difference: float | None
     pairs: int
 
+    @property
+    def losses(self) -> float:
+        return abs(round(1 - self.wins - self.ties, 9))
+
 
 def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
     """Rows by the value of a field, or by a tuple of several, in order of appearance."""

@@ -81,7 +81,7 @@ def _duels(budget: float, rows: Sequence[Row], ours: str) -> ReportTable:
     for method, theirs in by.items():
         found = duel(by.get(ours, []), theirs) if method != ours else None
         if found is not None:
-            lines.append([method, found.pairs, found.wins, found.ties, 1 - found.wins - found.ties])
+            lines.append([method, found.pairs, found.wins, found.ties, found.losses])
     heads = [f"{ours} against", "instances", "wins", "ties", "losses"]
     return ReportTable(
         f"{ours} against each, after {budget:g} s", heads, lines, "Where both have an answer.", 3

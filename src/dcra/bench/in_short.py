@@ -30,8 +30,8 @@ def best_objectives(rows: Sequence[Row], methods: Sequence[str]) -> str:
     best = min(shares, key=lambda method: (-shares[method], order.get(method, len(order))))
     ours = next((method for method in methods if method in taken), best)
     first = (
-        f"In {len(cases)} cases of {len(grouped(rows, 'instance'))} instances, {best} has the lowest "
-        f"objective, alone or with others, in {shares[best]:.0%} of its own."
+        f"Of {len(cases)} cases that two methods or more have answered, {best} has the lowest objective, "
+        f"alone or with others, in {shares[best]:.0%} of those that it has answered."
     )
     return f"{first} {_against(ours, cases)}"
 
@@ -59,6 +59,8 @@ def _against(ours: str, cases: Sequence[list[Row]]) -> str:
     if not met:
         return f"{ours} has no case in common with another method."
     hardest = min(met, key=lambda other: held[other] / met[other])
+    if held[hardest] == met[hardest]:
+        return f"{ours} is never worse than another method."
     return (
         f"{ours} is no worse than each of the others in {held[hardest] / met[hardest]:.0%} of the cases or "
         f"more (the least against {hardest}, {met[hardest]} cases)."

@@ -117,7 +117,7 @@ def _duel(mine: Sequence[Row], theirs: Sequence[Row]) -> list[float | int | None
         mean([row for row in part if (row["instance"], row["seed"]) in both], "gap")
         for part in (mine, theirs)
     ]
-    return [fight.pairs, *gaps, fight.wins, fight.ties, round(1 - fight.wins - fight.ties, 9)]
+    return [fight.pairs, *gaps, fight.wins, fight.ties, fight.losses]
 
 
 def gap_figure(sets: Sets) -> Figure:

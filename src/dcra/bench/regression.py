@@ -127,6 +127,11 @@ class Regression(Benchmark):
             "cpu": cpu,
         }
 
+    def message(self, rows: Sequence[Row]) -> str:
+        parts = {p: grouped(group, "method") for p, group in sorted(grouped(rows, "percent").items())}
+        told = [f"where {p} per cent of the rows are hit, {_shares(parts[p])}" for p in list(parts)[-2:]]
+        return f"Shares of the planted weights that are found: {'; '.join(told)}. " + _words_of_lead(rows)
+
     def report(self, rows: Sequence[Row]) -> list[Section]:
         names = [name for name in self.methods if any(row["method"] == name for row in rows)]
         groups = grouped(rows, "percent", "method")
@@ -171,6 +176,22 @@ def _binary(loss: Any, X: Host, y: Host) -> Any:
 
 def _signs(weights: Any) -> Host:
     return np.where(np.asarray(weights) >= 0, 1.0, -1.0)
+
+
+def _shares(groups: dict[Any, list[Row]]) -> str:
+    """Of each method, the highest first."""
+    means = {name: float(np.mean([row["found"] for row in rows])) for name, rows in groups.items()}
+    return ", ".join(f"{name} {means[name]:.0%}" for name in sorted(means, key=lambda name: -means[name]))
+
+
+def _words_of_lead(rows: Sequence[Row]) -> str:
+    """On how many data sets nobody finds more than the first of those who fit l1."""
+    cases = [grouped(group, "method") for group in grouped(rows, "instance").values()]
+    best = [case for case in cases if "l1-capped" in case]
+    held = sum(
+        case["l1-capped"][0]["found"] >= max(group[0]["found"] for group in case.values()) for case in best
+    )
+    return f"On {held} of {len(best)} data sets none finds more than l1-capped."
 
 
 def _over_planted(rows: Sequence[Row]) -> float | None:
