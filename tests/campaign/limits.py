@@ -263,8 +263,8 @@ def measure(kind: str, size: int, limit: float, seed: int, jobs: int) -> dict[st
     result = call(limit)
     wall, cpu = time.perf_counter() - begin, time.process_time() - spent
     said = getattr(result, "seconds", None)
-    starts, status = getattr(result, "n_starts", None), str(getattr(result, "status", ""))
-    return {"wall": wall, "cpu": cpu, "said": said, "starts": starts, "status": status}
+    starts, ended = getattr(result, "n_starts", None), str(getattr(result, "status", ""))
+    return {"wall": wall, "cpu": cpu, "said": said, "starts": starts, "ended": ended}
 
 
 def allowed(kind: str, limit: float) -> float:
@@ -297,7 +297,7 @@ def shown(row: dict[str, Any]) -> str:
     late = over(row)
     said = "" if row["said"] is None else f"  says {row['said']:6.3f}"
     mark = f"  OVER by {late:.3f}" if late > 0 else ""
-    end = f"  {row['status']} {'' if row['starts'] is None else row['starts']}"
+    end = f"  {row['ended']} {'' if row['starts'] is None else row['starts']}"
     return f"{head}  taken {row['wall']:6.3f}  processor {row['cpu']:6.3f}{said}{end}{mark}"
 
 
