@@ -105,6 +105,11 @@ def cpu(rows: Rows, **fields: Any) -> list[float]:
     return [sum(row["cpu"] for row in chosen(rows, **fields))]
 
 
+def grid_cpu(rows: Rows) -> list[float]:
+    """CPU seconds of the rows of sensing that are not at the thresholds."""
+    return cpu([row for row in rows if not row.get("edge")])
+
+
 def mean_cpu(rows: Rows, **fields: Any) -> list[float]:
     """Mean CPU seconds of such rows."""
     part = chosen(rows, **fields)
@@ -416,6 +421,7 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
             share_of_printed,
             off_printed,
             cpu,
+            grid_cpu,
             mean_cpu,
             mean_fun,
         ),
