@@ -27,9 +27,13 @@ from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.state import Search
 
 SMOOTH = 0.0
-HOTS = (HOT, SMOOTH, 1.5 * HOT, 3.0 * HOT)
+HOTS = (SMOOTH, HOT, 1.5 * HOT, 3.0 * HOT)
 """First temperatures of runs from random points: where neighbours agree, order sets in at hotter ones. SMOOTH
 stands for gentle runs from smooth points, where couplings are sparse."""
+
+LEAST_TERMS, PREPARING, SMOOTH_SHARE = 40.0, 60.0, 0.25
+"""Products that a smooth point takes, and what comes before the first one, in products: where this share of a
+time limit allows no more, none is tried."""
 
 SMOOTH_PASSES = 200
 """These have no more passes: where the borders are is decided by then. Where they lead, no run has more than
@@ -63,10 +67,11 @@ class CountedAnnealing(Annealing):
         if self.choices and self.runs % TABU_TURN == 0:
             return Task(ChoiceTabu(TABU_MOVES * passes), starts)
         if starts.points is None:
-            hot = self._way()
+            terms = self._most_terms(search)
+            hot = self._way(terms >= LEAST_TERMS)
             if hot == SMOOTH:
                 flips = self.engine(min(passes, SMOOTH_PASSES), GENTLE, self.unit)
-                return Task(Polished(Smooth(), flips), starts)
+                return Task(Polished(Smooth(terms), flips), starts)
         return Task(self.engine(passes, hot, self.unit), starts)
 
     @property
@@ -75,12 +80,20 @@ class CountedAnnealing(Annealing):
         lead = min(self.ways, key=self.found.__getitem__)
         return lead if self.found[lead] < inf else None
 
-    def _way(self) -> float:
+    def _way(self, smooth: bool = True) -> float:
+        """The one that leads until it had half of what was spent, else the next; smooth only if allowed."""
         lead = self._lead
-        if lead is not None and self.spent[lead] < sum(self.spent.values()) / 2:
-            return lead
-        self.ways.rotate(-1)
-        return self.ways[-1]
+        if lead is None or self.spent[lead] >= sum(self.spent.values()) / 2:
+            self.ways.rotate(-1)
+            lead = self.ways[-1]
+        return lead if smooth or lead != SMOOTH else HOT
+
+    def _most_terms(self, search: Search) -> float:
+        """Of a field: what its share of the time allows."""
+        if search.limits.time_limit is None:
+            return inf
+        seconds = min(SMOOTH_SHARE * search.limits.time_limit, search.seconds_left / 2)
+        return seconds * search.rate / self.compiled.work_per_pass - PREPARING
 
     def _most_passes(self, search: Search, gentle: bool) -> int:
         most = super()._most_passes(search, gentle)

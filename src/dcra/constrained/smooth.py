@@ -11,13 +11,13 @@ by the expansion of the exponential in Chebyshev polynomials of M, whose eigenva
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, sqrt
-from typing import ClassVar
+from math import ceil, inf, sqrt
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dcra._array import Host
-from dcra._kernels.store import Sparse
+from dcra._kernels.store import Sparse, segment_sums
 from dcra.compiled.form import Compiled
 from dcra.constrained.swap import groups_of
 from dcra.engines.base import Engine, InTurn, Starts
@@ -32,30 +32,29 @@ TERMS = 6.5
 
 @dataclass(frozen=True)
 class Smooth(Engine):
-    """Fields of heat, rounded to the counts; for sparse couplings alone."""
+    """Fields of heat, rounded to the counts; for sparse couplings alone.
+
+    Parameters
+    ----------
+    terms : float
+        Products by the couplings that one may take at most.
+    """
+
+    terms: float = inf
 
     name: ClassVar[str] = "smooth"
     needs: ClassVar[frozenset[str]] = frozenset({"table"})
 
     def start(self, compiled: Compiled, starts: Starts) -> SmoothState:
-        return SmoothState(compiled, starts)
+        return SmoothState(self, compiled, starts)
 
 
 class SmoothState(InTurn):
     """One field after another; `last` and `before` are terms of T_k = 2 M T_(k-1) - T_(k-2), applied."""
 
-    def __init__(self, compiled: Compiled, starts: Starts) -> None:
-        with importing():
-            from scipy import sparse
-        self.compiled, self.starts = compiled, starts
-        C = compiled.quadratic_tables.C
-        assert isinstance(C, Sparse)
-        J = sparse.csr_array((C.val.astype(np.float64), C.idx, C.ptr), shape=(compiled.n, compiled.n))
-        sums = np.asarray(abs(J).sum(axis=0)).ravel()
-        roots = np.sqrt(np.where(sums > 0, sums, 1.0))
-        self.scale = 1.0 / roots
-        self.M = -(J * self.scale) * self.scale[:, None]
-        self.even = roots / np.linalg.norm(roots)
+    def __init__(self, engine: Smooth, compiled: Compiled, starts: Starts) -> None:
+        self.engine, self.compiled, self.starts = engine, compiled, starts
+        self.M, self.scale, self.even = compiled.once(spreading)
         self.points = np.ones((starts.count, compiled.n))
         super().__init__(starts.count)
 
@@ -65,8 +64,8 @@ class SmoothState(InTurn):
         n = self.compiled.n
         rng = np.random.default_rng((self.starts.seed, self.starts.first + self.current, 5))
         shortest, longest = n ** (2 / 3), LONGEST * n
-        self.time = shortest * (longest / shortest) ** rng.uniform()
-        self.weights = ive(np.arange(ceil(TERMS * sqrt(self.time)) + 1), self.time)
+        time = min(shortest * (longest / shortest) ** rng.uniform(), (self.engine.terms / TERMS) ** 2)
+        self.weights = ive(np.arange(ceil(TERMS * sqrt(time)) + 1), time)
         self.before = self._uneven(rng.standard_normal(n))
         self.last = self.M @ self.before
         self.v = self.weights[0] * self.before + 2.0 * self.weights[1] * self.last
@@ -103,3 +102,21 @@ class SmoothState(InTurn):
             order = members[np.argsort(-u[members], kind="stable")]
             spins[order[:ups]], spins[order[ups:]] = 1.0, -1.0
         return spins
+
+
+def spreading(compiled: Compiled) -> tuple[Any, Host, Host]:
+    """M, D^(-1/2) e, and the mode of M that is even everywhere, where all couplings pull together."""
+    with importing():
+        from scipy import sparse
+
+    C = compiled.quadratic_tables.C
+    assert isinstance(C, Sparse)
+    sums = segment_sums(abs(C.val), C.ptr)
+    roots = np.sqrt(np.where(sums > 0, sums, 1.0))
+    scale = 1.0 / roots
+    values = C.val * -scale[C.idx]
+    values *= np.repeat(scale, np.diff(C.ptr))
+    M = sparse.csr_array(
+        (values, C.idx, C.ptr), shape=(compiled.n, compiled.n)
+    )  # symmetric: rows are columns
+    return M, scale, roots / np.linalg.norm(roots)
