@@ -93,7 +93,8 @@ def mean_gap(rows, count):
         return ""
     best = [(row["fun"], min(row["listed"])) for row in rows]
     gap = np.mean([100 * (fun - known) / abs(known) for fun, known in best])
-    return f"{gap:.3f}" + (f" ({len(rows)})" if len(rows) != count else "")
+    graphs = len({row["instance"] for row in rows})
+    return f"{gap:.3f}" + (f" ({graphs})" if graphs != count else "")
 
 
 @pytest.mark.usefixtures("compiled_loops")
