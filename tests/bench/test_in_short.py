@@ -13,7 +13,7 @@ from dcra.bench.report import make_report
 from dcra.bench.sections import Figure, Text
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-SETS = sorted(path.parent.name for path in RESULTS.glob("*/rows.jsonl*"))
+SETS = sorted(path.parent.name for path in RESULTS.glob("*/bench.json"))
 
 
 @pytest.mark.parametrize("name", SETS)
