@@ -6,6 +6,7 @@ import pytest
 
 from dcra.bench import scale, scale_tall
 from dcra.bench.base import Case, Choice
+from dcra.bench.in_short import NOTHING
 from dcra.bench.scale import Scale
 
 pytest.importorskip("dask.distributed")
@@ -40,4 +41,16 @@ def test_rows_of_small_runs(monkeypatch):
     assert rows[2]["here"] >= rows[2]["held"] > 0
     assert rows[3]["relaxed"] <= rows[3]["rounded"]
     assert rows[3]["sweeps"] > 0
-    assert len(Scale().report(rows)) == 2
+    assert [part.title for part in Scale().report(rows)[1:]] == ["Starts", "Lazy columns", "A in partitions"]
+    assert Scale().message(rows).count(". ") == 1
+
+
+def test_a_page_of_some_rows():
+    assert Scale().message([]) == NOTHING
+    rates = {"threads": 10.0, "window-8": 8.0, "window-16": 9.0}
+    rows = [{"size": "starts-30x20", "method": name, "rate": rate} for name, rate in rates.items()]
+    assert (
+        Scale().message(rows) == "Two workers make 80% to 90% of the starts of two threads in the same time."
+    )
+    assert Scale().report(rows)[1].rows == [["30x20", 10.0, 0.8, 0.9]]
+    assert Scale().message(rows[:1]) == "No starts by workers were run beside those by threads."

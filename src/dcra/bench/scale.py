@@ -12,10 +12,9 @@ import numpy as np
 from dcra import api
 from dcra._array import Host
 from dcra.bench.base import Benchmark, Case, Choice, Row, Skip
-from dcra.bench.compare import grouped
 from dcra.bench.gaussian import size_of
 from dcra.bench.scale_tall import cluster, peak, tall
-from dcra.bench.sections import ReportTable, Section, Text
+from dcra.bench.sections import Section
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 
@@ -59,23 +58,14 @@ class Scale(Benchmark):
         return {"fun": None, "cpu": None, "size": f"{kind}-{size}", **row}
 
     def message(self, rows: Sequence[Row]) -> str:
-        return "Workers, scheduler and caller share the cores of one machine. Answers are those of threads."
+        from dcra.bench.scale_report import in_short
+
+        return in_short(rows)
 
     def report(self, rows: Sequence[Row]) -> list[Section]:
-        head = ("what", "by", "measured", "value")
-        cells = [
-            (size, method, name, group[-1][name])
-            for (size, method), group in grouped(rows, "size", "method").items()
-            for name in MEASURED
-            if name in group[-1]
-        ]
-        words = (
-            "Starts of one problem on threads and on workers, the rest on a cluster; bytes of the loopback."
-        )
-        return [Text("Beyond one process", [words]), ReportTable("Measured", head, cells, "", 4)]
+        from dcra.bench.scale_report import sections
 
-
-MEASURED = ("rate", "moved", "alone", "lazily", "held", "here", "sweeps", "fun", "relaxed", "rounded", "wall")
+        return sections(rows)
 
 
 def drawn(n: int, r: int) -> Problem:
