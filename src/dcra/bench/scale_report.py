@@ -14,8 +14,8 @@ THREADS = "threads"
 
 WORDS = """Workers, scheduler and caller share the cores of one machine, and bytes go through its loopback.
 Starts: of one problem, by two threads or two workers, A sent and laid out within the seconds. Sent: bytes for
-each of four workers, in units of A. Lazy columns: right-hand sides that are made and solved as they are needed.
-A in partitions: of rows, which workers hold."""
+each of four workers, in units of A. Lazy columns: right-hand sides, made and solved as they are needed. A in
+partitions: of rows, which workers hold."""
 
 
 def by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -49,7 +49,7 @@ def starts_table(rows: Sequence[Row]) -> ReportTable:
 def fields_table(title: str, names: dict[str, str], rows: Sequence[Row]) -> ReportTable:
     """A line for each row, with these fields."""
     lines = [[row["size"].partition("-")[2], *(row.get(name) for name in names.values())] for row in rows]
-    return ReportTable(title, ["size", *names], lines, "", 4)
+    return ReportTable(title, ["size", *names], lines, "", 7)
 
 
 SENT = {"bytes in units of A": "moved"}
