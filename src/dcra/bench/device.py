@@ -57,7 +57,7 @@ BANK_BYTES = 128
 """That the shared memory of a processor moves in a cycle."""
 
 RECORDED = (
-    "Some rows hold what a script printed that this benchmark has replaced, means over instances mostly: each "
+    "Some rows hold what a script printed that this benchmark has replaced, means mostly: each "
     "says in `recorded` what it is."
 )
 
