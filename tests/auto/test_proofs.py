@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dcra
+from dcra.auto import agreement
 from dcra.auto.proofs import ProvePlan, root_work
 from dcra.compiled.form import compile_problem
 from dcra.exact.patience import Patience
@@ -40,6 +41,25 @@ def test_the_answer_does_not_depend_on_threads():
     problem = planted(40, 60, noise=2.0)
     one, two = (dcra.solve(problem, starts=16, seed=0, n_jobs=k) for k in (1, 2))
     assert (one.fun, one.status, one.nodes) == (two.fun, two.status, two.nodes)
+
+
+def noisy(n=40, r=80):
+    """Its relaxation leaves a quarter of the value open."""
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((r, n))
+    return dcra.Problem([dcra.Term("l1", A, A @ rng.choice([-1.0, 1.0], n) + 2 * rng.standard_normal(r))])
+
+
+@pytest.mark.usefixtures("compiled_loops")
+def test_what_counted_starts_agree_on_is_proved(monkeypatch):
+    one, two = (dcra.solve(noisy(), seed=0, n_jobs=jobs) for jobs in (1, 2))
+    assert one.status is dcra.Status.OPTIMAL
+    assert agreement.AGREED <= one.n_starts < 32
+    assert (one.fun, one.n_starts, one.nodes) == (two.fun, two.n_starts, two.nodes)
+    monkeypatch.setattr(agreement, "AGREED", 100)
+    apart = dcra.solve(noisy(), seed=0)
+    assert apart.status is dcra.Status.CONVERGED
+    assert apart.fun == one.fun
 
 
 def test_what_is_not_proved_is_searched_as_before():

@@ -5,8 +5,9 @@ import pytest
 
 import dcra
 from dcra.auto import settled
+from dcra.auto.agreement import AGREED
 from dcra.auto.decision import decide
-from dcra.auto.settled import AGREED, Settled, Slice
+from dcra.auto.settled import Settled, Slice
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
 from dcra.exact.patience import Patience
@@ -78,9 +79,9 @@ def test_a_tree_comes_when_descents_agree():
 def test_a_better_value_begins_the_count_anew():
     plan, search = Settled(Ends(range(100))), search_for(noise())
     play(plan, search, [2.0] * (AGREED - 1) + [1.0])
-    assert plan.agreed == 1
+    assert plan.agreement.count == 1
     play(plan, search, [1.5] * AGREED)
-    assert plan.agreed == 1
+    assert plan.agreement.count == 1
 
 
 def test_descents_from_known_points_do_not_count():
@@ -88,7 +89,7 @@ def test_descents_from_known_points_do_not_count():
     search.fun = 1.0
     given = Task(Prove(), Starts(0, 0, 1, np.ones((1, 34)))).within(plan.general)
     plan.learn(search, given, Outcome(np.ones((1, 34)), None, 1.0), 1.0)
-    assert plan.agreed == 0
+    assert plan.agreement.count == 0
 
 
 def test_what_was_given_up_is_gone_on_with():

@@ -2,7 +2,7 @@
 
 Method "auto" tries all points of problems as small as those of `problems`, and its trees would see none of
 them: here each case is solved with a tree before all points, with a tree beside descents, and with one that
-comes once these agree.
+comes once these agree, where starts are counted and under a limit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dcra.auto import all_points, decision, proofs, settled
+from dcra.auto import agreement, all_points, decision, proofs, settled
 from tests.campaign.cases import draw_case
 from tests.campaign.command import main, until
 from tests.campaign.oracle import truth_of
@@ -25,16 +25,18 @@ from tests.campaign.problems import judged, reported
 
 FEW_POINTS = ((decision.Traits, "enumerable", False), (decision.Traits, "countable", False))
 ALWAYS = {True: (1e9, 1e9), False: (1e9, 1e9)}
+AGREED_ALONE = {True: (1e9, 1e9), False: (0.0, 0.0)}
 
 WAYS: Mapping[str, tuple[tuple[object, str, object], ...]] = {
     "before": ((all_points, "SOON", -1.0),),
     "beside": (*FEW_POINTS, (proofs, "PASSES", ALWAYS), (proofs, "BEFORE", 1)),
-    "settled": (*FEW_POINTS, (settled, "AGREED", 2), (settled, "SHORTEST", 0.0)),
+    "agreed": (*FEW_POINTS, (proofs, "PASSES", AGREED_ALONE), (agreement, "AGREED", 2)),
+    "settled": (*FEW_POINTS, (agreement, "AGREED", 2), (settled, "SHORTEST", 0.0)),
 }
 """By where the tree stands: what is set aside for it."""
 
 SECONDS = 0.25
-"""Of a case whose tree comes once descents agree: only under a limit is there one."""
+"""Of a case whose tree shares the time once descents agree: only under a limit is there one."""
 
 
 @contextmanager

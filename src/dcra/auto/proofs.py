@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dcra import costs
 from dcra.auto import remaining
+from dcra.auto.agreement import Agreement
 from dcra.auto.annealing import Annealing
 from dcra.auto.descents import Portfolio
 from dcra.bounds.dual import rounded_up
@@ -173,8 +174,9 @@ class ProofBeside(Plan):
 
     def __init__(self, general: Plan, seconds_left: float | None) -> None:
         self.general, self.seconds_left = general, seconds_left
+        self.agreement = Agreement()
         self.tried = False  # at all
-        self.likely = False  # with a small gap
+        self.likely = False  # with a small gap, or of a search that has settled
         self.at_work = False
 
     def next(self, search: Search) -> Task | None:
@@ -186,8 +188,12 @@ class ProofBeside(Plan):
         return task if tree is not None else task.within(self.general)
 
     def _tree(self, search: Search) -> Task | None:
-        """A tree, where none was tried, or where the gap has become small since."""
-        likely = search.fun - search.lower_bound <= SMALL_GAP * abs(search.fun)
+        """A tree, where none was tried, or where the gap has become small since, or the search has settled.
+
+        Under a time limit `auto.settled` sees to the last.
+        """
+        small = search.fun - search.lower_bound <= SMALL_GAP * abs(search.fun)
+        likely = small or (self.seconds_left is None and bool(self.agreement))
         if self.at_work or self.likely or (self.tried and not likely):
             return None
         self.tried, self.likely = True, likely
@@ -199,6 +205,7 @@ class ProofBeside(Plan):
 
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         if task.owner is not None and task.inner is not None:
+            self.agreement.hear_of(search, task, fun)
             task.owner.learn(search, task.inner, outcome, fun)
             return
         assert isinstance(outcome.state, ProofState)

@@ -1,19 +1,16 @@
-"""A tree that shares the time of a search from when this finds nothing but its best value again.
-
-Once many descents from points of their own have ended at one value, more of them hardly find a better one:
-what is left to learn is whether there is any.
-"""
+"""A tree that shares the time of a search from when this finds nothing but its best value again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isclose, sqrt
+from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 from dcra import costs
 from dcra._array import Host
 from dcra.auto import proofs
+from dcra.auto.agreement import Agreement
 from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, News, Starts, State
@@ -27,9 +24,6 @@ from dcra.search.state import Search
 if TYPE_CHECKING:
     from dcra.auto.decision import Traits
 
-AGREED = 10
-"""Descents that have ended at the best value, each from a random point."""
-
 ROOT_SHARE = 0.5
 """Share of the time left that the root of the tree may take, as far as is known before."""
 
@@ -38,9 +32,6 @@ SHORTEST = 0.005
 
 LOADING = 0.05
 """Seconds below which none is begun: what a tree needs may have to be loaded first."""
-
-SAME = 1e-12
-"""Relative difference up to which two values are one, rounded in different orders."""
 
 PAIR_STEPS = 1000
 """Steps of the relaxation of couplings at the root; each multiplies its matrix and its factor."""
@@ -114,7 +105,7 @@ class Settled(Plan):
         self.general = general
         self.tree: TreeProof | None = None
         self.at_work = False
-        self.agreed, self.value = 0, inf
+        self.agreement = Agreement()
         self.searched = 0.0  # seconds of the search since the tree had its last
 
     def next(self, search: Search) -> Task | None:
@@ -125,8 +116,8 @@ class Settled(Plan):
 
     def _due(self, search: Search) -> bool:
         going = search.seconds_left > LOADING if self.tree is None else not self.tree.done
-        settled = self.agreed >= AGREED and search.feasible and not self.at_work
-        return going and settled and self.searched >= SHORTEST
+        able = search.feasible and not self.at_work
+        return going and able and bool(self.agreement) and self.searched >= SHORTEST
 
     def _slice(self, search: Search) -> Task:
         self.at_work = True
@@ -157,15 +148,8 @@ class Settled(Plan):
         assert task.owner is not None
         assert task.inner is not None
         self.searched += outcome.seconds
-        if task.starts.points is None and task.counts:
-            self._compare(search, fun)
+        self.agreement.hear_of(search, task, fun)
         task.owner.learn(search, task.inner, outcome, fun)
-
-    def _compare(self, search: Search, fun: float) -> None:
-        """Count the descents that have ended at the best value."""
-        if self.value != search.fun:
-            self.agreed, self.value = 0, search.fun
-        self.agreed += isclose(fun, search.fun, rel_tol=SAME, abs_tol=1e-15 * search.scale)
 
     def complete(self, search: Search) -> bool:
         return self.general.complete(search)
