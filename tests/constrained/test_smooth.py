@@ -14,7 +14,7 @@ from dcra.compiled.form import compile_problem
 from dcra.constrained import counted
 from dcra.constrained.counted import SMOOTH, CountedAnnealing
 from dcra.constrained.quadratic_swap import ChargedFlips
-from dcra.constrained.smooth import Smooth
+from dcra.constrained.smooth import Smooth, weights
 from dcra.engines.base import Starts
 
 pytestmark = pytest.mark.usefixtures("compiled_loops")
@@ -64,6 +64,15 @@ def test_a_start_depends_on_its_number_alone_and_not_on_pauses():
     while not alone.done:
         alone.advance(1000)
     np.testing.assert_array_equal(alone.candidates()[0], together[2])
+
+
+@pytest.mark.parametrize("time", [10.0, 40.0, 3000.0])
+def test_weights_are_those_of_bessel(time):
+    from scipy.special import ive
+
+    found = weights(time)
+    np.testing.assert_allclose(found, ive(np.arange(found.size), time), atol=1e-8)
+    assert found[0] + 2 * found[1:].sum() == pytest.approx(1.0, abs=1e-8)  # heat is not lost
 
 
 def test_nodes_without_couplings_are_no_fault():

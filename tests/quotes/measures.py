@@ -161,7 +161,8 @@ def _gaps(rows: Rows, within: str, above: int, most: float) -> list[float]:
 
 def disputed(rows: Rows, **fields: Any) -> list[float]:
     """On how many files lists disagree."""
-    return [sum(len(set(row["listed"])) > 1 for row in chosen(rows, **fields))]
+    lists = {row["instance"]: set(row["listed"]) for row in chosen(rows, **fields)}
+    return [sum(len(values) > 1 for values in lists.values())]
 
 
 def lists_and_best(rows: Rows, instance: str, sign: int = 1) -> list[float]:

@@ -59,16 +59,14 @@ class SmoothState(InTurn):
         super().__init__(starts.count)
 
     def begin(self) -> None:
-        from scipy.special import ive
-
         n = self.compiled.n
         rng = np.random.default_rng((self.starts.seed, self.starts.first + self.current, 5))
         shortest, longest = n ** (2 / 3), LONGEST * n
         time = min(shortest * (longest / shortest) ** rng.uniform(), (self.engine.terms / TERMS) ** 2)
-        self.weights = ive(np.arange(ceil(TERMS * sqrt(time)) + 1), time)
+        self.weights = weights(time)
         self.before = self._uneven(rng.standard_normal(n))
         self.last = self.M @ self.before
-        self.v = self.weights[0] * self.before + 2.0 * self.weights[1] * self.last
+        self.v = self.weights[0] * self.before + 2.0 * self.weights[1] * self.last  # T_0 and T_1
         self.made = 2
 
     def search(self, work: int) -> bool:
@@ -104,6 +102,13 @@ class SmoothState(InTurn):
         return spins
 
 
+def weights(time: float) -> Host:
+    """Those of T_0, and halves of those of T_1, T_2, ...: e^(-t) I_k(t), Fourier's for e^(-t (1 - cos))."""
+    count = ceil(TERMS * sqrt(time)) + 2
+    angles = np.pi / count * np.arange(2 * count)
+    return np.asarray(np.fft.rfft(np.exp(time * (np.cos(angles) - 1.0))).real[:count] / (2 * count))
+
+
 def spreading(compiled: Compiled) -> tuple[Any, Host, Host]:
     """M, D^(-1/2) e, and the mode of M that is even everywhere, where all couplings pull together."""
     with importing():
@@ -116,7 +121,5 @@ def spreading(compiled: Compiled) -> tuple[Any, Host, Host]:
     scale = 1.0 / roots
     values = C.val * -scale[C.idx]
     values *= np.repeat(scale, np.diff(C.ptr))
-    M = sparse.csr_array(
-        (values, C.idx, C.ptr), shape=(compiled.n, compiled.n)
-    )  # symmetric: rows are columns
+    M = sparse.csr_array((values, C.idx, C.ptr), shape=(compiled.n, compiled.n))  # its rows are its columns
     return M, scale, roots / np.linalg.norm(roots)
