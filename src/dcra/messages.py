@@ -8,23 +8,12 @@ from typing import Any
 
 def suggest(name: str, got: Any, allowed: Iterable[str]) -> str:
     """'`name` must be one of ...; got ...; did you mean ...?'"""
-    options = list(allowed)
-    return f"`{name}` must be one of {', '.join(options)}; got {got!r}{_hint(got, options)}"
-
-
-def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
-    """A TypeError that names the first option that is none."""
-    options = list(known)
-    for name in given:
-        if name not in options:
-            raise TypeError(f"`{name}` is no option; there are {', '.join(options)}{_hint(name, options)}")
-
-
-def _hint(got: Any, options: list[str]) -> str:
     from difflib import get_close_matches
 
+    options = list(allowed)
     near = get_close_matches(str(got).lower(), options, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"`{name}` must be one of {', '.join(options)}; got {got!r}{hint}"
 
 
 def shown(x: Any) -> str:

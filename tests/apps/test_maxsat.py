@@ -292,6 +292,6 @@ def test_a_formula_with_a_false_clause_is_not_called_satisfiable():
 
 def test_options_that_are_none_are_named():
     with pytest.raises(
-        TypeError, match=r"`time_limt` is no option; there are method, .*did you mean 'time_limit'"
+        TypeError, match=r"`\*\*options` must be one of method, .*got 'time_limt'; did you mean 'time_limit'"
     ):
         maxsat.solve([[1]], time_limt=1.0)

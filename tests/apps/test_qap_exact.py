@@ -124,5 +124,7 @@ def test_places_outside_are_refused():
 
 def test_options_that_are_none_are_named():
     for method in ("auto", "anneal"):
-        with pytest.raises(TypeError, match=r"`sede` is no option; .* did you mean 'seed'"):
+        with pytest.raises(
+            TypeError, match=r"`\*\*options` must be one of method, .*got 'sede'; did you mean 'seed'"
+        ):
             qap([[0, 1], [1, 0]], [[0, 1], [1, 0]], method=method, sede=1)

@@ -19,7 +19,6 @@ from dcra._kernels.seed import state as random_state
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, InTurn, Starts, State
-from dcra.messages import refuse_unknown
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked
 from dcra.model.operators import MatrixFree, as_operator
 from dcra.model.problem import Problem
@@ -86,9 +85,9 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     11.0
     """
     begun = time.perf_counter()
-    from dcra.solving.options import KEYWORDS
+    from dcra.solving.options import check_keywords
 
-    refuse_unknown(options, KEYWORDS)
+    check_keywords(options)
     F, D = _matrices(flow, distance)
     if method != "auto":
         return _by_penalties(F, D, method, options, begun)

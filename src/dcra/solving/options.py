@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
 from dcra._array import Array, is_array, on_accelerator
 from dcra.accelerator.device import check_device, number_under, why_not
 from dcra.engines.base import Engine
+from dcra.messages import suggest
 from dcra.model.operators import as_operator
 from dcra.model.pool import Pool
 from dcra.model.problem import Problem
@@ -72,6 +73,13 @@ class SolveOptions:
 
 KEYWORDS = (*(field.name for field in fields(SolveOptions) if field.name != "on_tick"), "progress")
 """What calls that end in **options take."""
+
+
+def check_keywords(given: Iterable[str]) -> None:
+    """A TypeError that names the first keyword that is none of these."""
+    for name in given:
+        if name not in KEYWORDS:
+            raise TypeError(suggest("**options", name, KEYWORDS))
 
 
 def begin(device: str | None, like: Any) -> float:

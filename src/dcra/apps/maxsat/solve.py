@@ -15,9 +15,8 @@ from dcra._array import to_numpy
 from dcra.api import SolveOptions, solve_since
 from dcra.apps.maxsat.clauses import Clauses
 from dcra.apps.maxsat.problem import ClauseProblem
-from dcra.messages import refuse_unknown
 from dcra.result import Result, Status
-from dcra.solving.options import KEYWORDS
+from dcra.solving.options import check_keywords
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ def solve(
     (1, True, True)
     """
     begun = time.perf_counter()
-    refuse_unknown(options, KEYWORDS)
+    check_keywords(options)
     problem = as_problem(clauses, weights, hard)
     progress = options.pop("progress", False)
     return judged(problem, solve_since(begun, problem, SolveOptions(**options), progress))
