@@ -21,7 +21,9 @@ from dcra.model.term import Term
 STARTS = {"starts-2000x3000": 32, "starts-1000x1000": 96}
 WINDOWS = (8, 16, 32)
 WORKERS, SENDING = 2, 4
-SIZES = (*STARTS, "sent-1000x1000", "columns-1000000", "tall-2", "tall-8")
+SIZES = ("columns-1000000", "tall-2", "tall-8", *STARTS, "sent-1000x1000")
+"""Those that tell the caller's memory come first: a process remembers the most that it ever had."""
+
 METHODS = ("threads", *(f"window-{window}" for window in WINDOWS), "cluster")
 SMALL = ("starts-1000x1000",)
 CHUNK = 8192
