@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 import dcra
 from dcra._array import to_numpy
 from dcra.model.rounding import error_at
-from tests.campaign.cases import Case
+from tests.campaign.cases import Case, Rows
 
 LONG = np.longdouble
 EPS = float(np.finfo(LONG).eps)
@@ -96,7 +97,7 @@ def _rows(case: Case, X):
     offs, slacks, roundings = [np.zeros((len(X), 0))], [np.zeros(0)], [np.zeros((len(X), 0))]
     for rows in case.rows:
         value = X @ rows.G.astype(LONG).T
-        offs.append(np.maximum(np.maximum(rows.low - value, value - rows.high), 0))
+        beyond = np.maximum(rows.low - value, value - rows.high)
         ends = [np.where(np.isinf(end), 0.0, end) for end in (rows.low, rows.high)]
         reach, count = np.abs(rows.G).sum(axis=1), np.count_nonzero(rows.G, axis=1)
         whole = np.all(np.rint(rows.G) == rows.G, axis=1) & (reach < 2**53)
@@ -106,8 +107,20 @@ def _rows(case: Case, X):
         slack = np.minimum(1e-9 * unit + (count + 2) * 2.0**-52 * reach, unit / 4)
         slacks.append(np.where(whole, 0.0, slack))
         at = np.abs(X) @ np.abs(rows.G).T + np.max(np.abs(ends), axis=0)
-        roundings.append(np.where(whole, 0.0, 2 * (count + 2) * EPS * at))
+        rounding = np.where(whole, 0.0, 2 * (count + 2) * EPS * at)
+        for point, i in np.argwhere((np.abs(beyond) <= rounding) & ~whole):  # one big entry hides small ones
+            beyond[point, i] = _exactly_beyond(rows, X[point], int(i))
+        offs.append(np.maximum(beyond, 0))
+        roundings.append(rounding)
     return np.concatenate(offs, axis=1), np.concatenate(slacks), np.concatenate(roundings, axis=1)
+
+
+def _exactly_beyond(rows: Rows, x: np.ndarray, i: int) -> float:
+    """By how much a point lies beyond the nearer end of row i, without rounding."""
+    value = sum(Fraction(g) * int(u) for g, u in zip(rows.G[i].tolist(), x, strict=True))
+    lacks = [Fraction(rows.low[i]) - value] if np.isfinite(rows.low[i]) else []
+    lacks += [value - Fraction(rows.high[i])] if np.isfinite(rows.high[i]) else []
+    return float(max(lacks))
 
 
 def findings(case: Case, result: dcra.Result, truth: Truth) -> list[str]:

@@ -54,6 +54,14 @@ def test_the_oracle_sees_it(changes, kind):
     assert kind in kinds(findings(case, replace(result, **changes), truth_of(case)))
 
 
+def test_small_entries_beside_a_big_one_are_not_lost():
+    rows = Rows(np.array([[-1e9 - 0.1, 3e-11]]), np.array([1e9 + 0.1]), np.array([1e9 + 0.1]))
+    truth = truth_of(Case(2, "spin", "exact", rows=(rows,)))
+    assert truth.off[:2].ravel().tolist() == [3e-11, 3e-11]  # long double rounds both away
+    assert not truth.strict.any()
+    assert not truth.certain.any()
+
+
 def test_the_oracle_sees_a_false_optimum():
     case = plain(rows=())
     result = case.solve()
