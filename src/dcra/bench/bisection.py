@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dcra.model.problem import Problem
 Random = np.random.Generator
 
 NODES = (60, 120, 250, 500)
+LARGE = ("geometric6-5000", "geometric6-20000", "geometric6-100000")
 DENSE = 0.2
 """Graphs with fewer edges than this share of the pairs are stored as sparse ones."""
 
@@ -27,11 +28,14 @@ def random_graph(n: int, degree: float, rng: Random) -> Host:
     return symmetric(rng.random((n, n)) < degree / (n - 1))
 
 
-def geometric_graph(n: int, degree: float, rng: Random) -> Host:
+def geometric_graph(n: int, degree: float, rng: Random) -> Any:
     """Points of the unit square, joined up to a distance that gives inner ones this many neighbours."""
-    points = rng.random((n, 2))
-    apart = np.sum((points[:, None] - points) ** 2, axis=-1)
-    return symmetric(apart < degree / (np.pi * n))
+    from scipy import sparse, spatial
+
+    points, apart = spatial.KDTree(rng.random((n, 2))), np.sqrt(degree / (np.pi * n))
+    near = points.query_pairs(apart, output_type="ndarray")
+    upper = sparse.coo_array((np.ones(len(near)), near.T), shape=(n, n))
+    return upper + upper.T
 
 
 def signed_graph(n: int, share: float, rng: Random) -> Host:
@@ -43,7 +47,7 @@ def symmetric(W: Host) -> Host:
     return upper + upper.T
 
 
-GRAPHS: dict[str, Callable[[int, Random], Host]] = {
+GRAPHS: dict[str, Callable[[int, Random], Any]] = {
     "random4": lambda n, rng: random_graph(n, 4, rng),
     "random10": lambda n, rng: random_graph(n, 10, rng),
     "random-half": lambda n, rng: random_graph(n, (n - 1) / 2, rng),
@@ -56,7 +60,7 @@ GRAPHS: dict[str, Callable[[int, Random], Host]] = {
 
 
 class Bisection(CountedBenchmark):
-    """Graphs of seven kinds and four sizes."""
+    """Graphs of seven kinds and four sizes, and large meshes."""
 
     name: ClassVar[str] = "bisection"
     summary: ClassVar[str] = "Balanced bisection of random, geometric and signed graphs"
@@ -64,7 +68,8 @@ class Bisection(CountedBenchmark):
         "The lightest cut between two halves of a graph: min (e'We - s'Ws)/4 over spins s, half of them up. "
         "Kernighan-Lin and METIS are run again with new seeds as long as there is time."
     )
-    sizes: ClassVar[Sequence[str]] = tuple(f"{kind}-{n}" for kind in GRAPHS for n in NODES)
+    sizes: ClassVar[Sequence[str]] = (*(f"{kind}-{n}" for kind in GRAPHS for n in NODES), *LARGE)
+    asked: ClassVar[Sequence[str]] = LARGE
     few: ClassVar[Sequence[str]] = tuple(f"{kind}-{n}" for kind in GRAPHS for n in NODES[1:3])
     seconds: ClassVar[float] = 1.0
     count: ClassVar[int] = 3
@@ -82,9 +87,10 @@ class Bisection(CountedBenchmark):
         return cut_problem(GRAPHS[kind](n, rng))
 
 
-def cut_problem(W: Host) -> Problem:
+def cut_problem(graph: Any) -> Problem:
     """The weight between the two halves of the nodes, (e'We - s'Ws)/4."""
     from scipy import sparse
 
-    Q = sparse.csc_array(-W / 4) if np.count_nonzero(W) < DENSE * W.size else -W / 4
-    return Problem(quadratic=Q, constant=W.sum() / 4, constraints=exactly(len(W) // 2))
+    W, n = sparse.csc_array(graph), graph.shape[0]
+    Q = -W / 4 if W.nnz < DENSE * n**2 else -W.toarray() / 4
+    return Problem(quadratic=Q, constant=W.sum() / 4, constraints=exactly(n // 2))

@@ -70,8 +70,9 @@ def metis(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]
     upper = weights(problem)
     if (upper.data != 1).any():
         raise Skip("METIS is given edges of weight 1 alone")
-    W = upper.toarray() + upper.toarray().T
-    neighbours = [np.flatnonzero(row).tolist() for row in W]
+    W = (upper + upper.T).tocsr()
+    W.sort_indices()
+    neighbours = [row.tolist() for row in np.split(W.indices, W.indptr[1:-1])]
 
     def once(seed: int) -> Host:
         options = pymetis.Options(seed=seed, ufactor=1, ncuts=1)
@@ -81,7 +82,7 @@ def metis(problem: Problem, allowed: Allowance) -> Callable[[], QuadraticAnswer]
     return restarted(problem, allowed, once)
 
 
-def evened(W: Host, s: Host) -> Host:
+def evened(W: Any, s: Host) -> Host:
     """The halves after the moves that cost least and make them equal."""
     while s.sum() != 0:
         large = np.sign(s.sum())

@@ -25,6 +25,8 @@ class CountedBenchmark(Benchmark):
     seconds: ClassVar[float]
     few: ClassVar[Sequence[str]]
     """Sizes of the small preset, with one instance each."""
+    asked: ClassVar[Sequence[str]] = ()
+    """Sizes that no preset has: they must be asked for."""
     count: ClassVar[int]
     """Instances of a size in the full one."""
     goal: ClassVar[str]
@@ -39,7 +41,8 @@ class CountedBenchmark(Benchmark):
 
     def cases(self, choice: Choice) -> Iterable[Case]:
         small = choice.preset == "small"
-        for size in choice.sizes or (self.few if small else self.sizes):
+        full = [size for size in self.sizes if size not in self.asked]
+        for size in choice.sizes or (self.few if small else full):
             for k in range(choice.instances or (1 if small else self.count)):
                 for method in choice.methods or self.methods:
                     yield Case(f"{size}-{k}", method, k, self.seconds * (choice.budget or 1.0))
