@@ -22,6 +22,7 @@ from dcra.apps.qap import (
 )
 from dcra.apps.quadratic import ising, maxcut, qubo
 from dcra.baselines.sdp_rounding import SdpRounding
+from dcra.bounds import semidefinite
 from dcra.bounds.semidefinite import Relaxation, SdpStage
 from dcra.bounds.semidefinite_with_losses import MixedStage
 from dcra.compiled.form import compile_problem
@@ -253,6 +254,19 @@ def test_bounds_hold_and_are_close(seed, domain, fields):
     assert stage.passing is not None
     relaxed = compiled.value_scale * stage.passing.relaxation.value() + compiled.offset
     assert stage.bound == pytest.approx(relaxed, rel=0.01)
+
+
+def test_a_bound_is_put_into_units_of_the_objective_once_for_each_proof(rng, monkeypatch):
+    """It takes all couplings: as often as there is a little work, it took most of the time."""
+    calls = []
+    real = semidefinite.smooth_size
+    monkeypatch.setattr(semidefinite, "smooth_size", lambda problem: calls.append(1) or real(problem))
+    stage = SdpStage(compile_problem(dcra.Problem(quadratic=rng.standard_normal((30, 30)))))
+    steps = 0
+    while not stage.done:
+        stage.advance(1)
+        steps += 1
+    assert len(calls) == stage.rounds < steps / 10
 
 
 def test_bounds_prove_easy_cuts():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 from math import frexp
 
@@ -19,6 +20,7 @@ from dcra.compiled.tables import FAR, LANE, SAFE_FLOAT32_EXPONENT, build_tables
 from dcra.model.operators import SparseMatrix, as_operator
 from dcra.model.problem import Problem
 from dcra.model.term import Term
+from dcra.model.watch import OutOfTime, Watch
 
 LOSSES = {
     "l1": losses.L1(),
@@ -296,3 +298,17 @@ def test_zeros_that_are_stored_do_no_harm(rng):
     assert isinstance(tables.model.A, Sparse)
     np.testing.assert_array_equal(compiled.residual(S), before)
     np.testing.assert_array_equal(S @ matrix_of(tables.model.A, 39).T - tables.b, before)
+
+
+def test_a_layout_looks_at_the_clock_before_it_touches_more_memory(rng):
+    """Of what was made: huge pages are touched by the first entry that lies in them."""
+    looks = []
+
+    def ended():
+        looks.append(1)
+        return len(looks) > 2
+
+    compiled = compile_problem(Problem([Term("l1", rng.standard_normal((5, 1000)), np.zeros(5))]))
+    with pytest.raises(OutOfTime):
+        compiled.watched(Watch(time.perf_counter, ended=ended)).tables(np.float32)
+    assert len(looks) == 3  # of four pieces of 256 columns

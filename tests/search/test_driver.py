@@ -14,14 +14,17 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import LinearConstraint
 
 import dcra
 from dcra.compiled.form import compile_problem
+from dcra.constrained.state import ConstrainedSearch
 from dcra.engines import DCRA, Engine, State, Sweep
 from dcra.engines.base import Starts
 from dcra.methods import METHODS
 from dcra.result import Progress, Status
-from dcra.search.driver import CHUNK_SECONDS, absorb, paced, run
+from dcra.search import driver
+from dcra.search.driver import CHUNK_SECONDS, absorb, carry_out_task, paced, passes_at_the_end, run
 from dcra.search.plans import Outcome, Repeat, Task
 from dcra.search.state import CALLBACK_INTERVAL, Limits, Search
 
@@ -524,3 +527,37 @@ def test_short_runs_do_not_make_the_next_one_blind():
     for _ in range(40):
         work = paced(work, CHUNK_SECONDS / 10, done=1 << 16)
     assert work == 1 << 20
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_answers_are_judged_by_the_threads_that_found_them_where_a_limit_ends_all_at_once(limited):
+    compiled = compile_problem(dcra.Problem([dcra.Term("l1", np.eye(3), np.ones(3))]))
+    search = Search(compiled, Limits(time_limit=100.0 if limited else None, clock=Clock(0.01)), 0, 0.0)
+    task = Task(Counting(length=1), Starts(0, 0, 1))
+    outcome = carry_out_task(search, task, lambda: None, threading.Lock())
+    assert (outcome.values is not None) is limited
+    if limited:
+        assert outcome.values.tolist() == compiled.judged(outcome.spins).tolist()
+        absorb(search, Repeat(task.engine), task, outcome._replace(values=np.array([-7.0])))
+        assert search.fun == -7.0  # what the thread says is not worked out again
+
+
+def test_what_the_rows_rule_out_has_no_value():
+    problem = dcra.Problem(
+        [dcra.Term("l1", np.eye(3), np.ones(3))], constraints=LinearConstraint(np.ones((1, 3)), 1, 3)
+    )
+    search = ConstrainedSearch(compile_problem(problem), Limits(time_limit=1.0), 0, 0.0)
+    spins = np.array([[1.0, 1.0, -1.0], [-1.0, -1.0, 1.0], [1.0, 1.0, 1.0]])
+    values = search.judged(spins)
+    assert values.tolist() == [2.0, inf, 0.0]
+    assert search.offer(spins, values) == search.fun == 0.0
+    assert search.offer(spins[1:2], values[1:2]) == inf
+
+
+@pytest.mark.parametrize(("jobs", "passes"), [(1, 0.5), (2, 1.0), (4, 2.0), (16, 2.0), (64, 8.0)])
+def test_time_kept_for_the_last_judgements_grows_with_threads_beyond_the_cores(jobs, passes, monkeypatch):
+    monkeypatch.setattr(driver, "cores", lambda: 16)
+    compiled = compile_problem(dcra.Problem([dcra.Term("l1", np.eye(3), np.ones(3))]))
+    assert passes_at_the_end(Search(compiled, Limits(n_jobs=jobs), 0, 0.0)) == passes
+    away = Search(compiled, Limits(n_jobs=jobs, crew=object), 0, 0.0)
+    assert passes_at_the_end(away) == 0.5 * jobs

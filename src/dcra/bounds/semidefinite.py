@@ -176,8 +176,10 @@ class SdpStage:
         """Go on with the passes; the bound grows with each proof."""
         if self.passing is None or self.passing.done:
             return
+        proofs = self.passing.count
         self.passing.advance(work)
-        self.bound = max(self.bound, self._of_problem(self.passing.least))
+        if self.passing.count > proofs:
+            self.bound = max(self.bound, self._of_problem(self.passing.least))
 
     def _of_problem(self, least: float) -> float:
         """The bound on F that one on the scaled couplings gives."""

@@ -139,10 +139,10 @@ def _dense_store(pieces: Pieces, n: int, scales: list[float], dtype: np.dtype[An
     for p, scale in zip(pieces, scales, strict=True):
         source = p.operator.dense()
         tile = 256
-        for i in range(0, source.shape[0], tile):  # tiles keep both sides of a transpose in cache
+        for j in range(0, source.shape[1], tile):  # new memory is touched piece by piece: that takes longest
             if p.operator.watch is not None:
                 p.operator.watch.check()
-            for j in range(0, source.shape[1], tile):
+            for i in range(0, source.shape[0], tile):  # tiles keep both sides of a transpose in cache
                 block = source[i : i + tile, j : j + tile].T
                 target = cols[j : j + tile, p.where.start + i : p.where.start + i + block.shape[1]]
                 np.multiply(block, 1 / scale, out=target, casting="same_kind")

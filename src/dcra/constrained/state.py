@@ -42,7 +42,13 @@ class ConstrainedSearch(Search):
     def relaxation(self) -> Compiled:
         return self.penalties.compiled
 
-    def offer(self, spins: Host) -> float:
+    def judged(self, spins: Host) -> Host:
+        values = np.full(len(spins), inf)
+        fine = self.constraints.lack(self.compiled.in_domain(spins)) == 0
+        values[fine] = self._values(spins[fine])
+        return values
+
+    def offer(self, spins: Host, values: Host | None = None) -> float:
         spins = np.atleast_2d(spins)
         lack = self.constraints.lack(self.compiled.in_domain(spins))
         fine = lack == 0
@@ -50,7 +56,7 @@ class ConstrainedSearch(Search):
         closest = int(np.argmin(off))
         if off[closest] < self.least:
             self.least, self.nearest = float(off[closest]), spins[closest].copy()
-        return super().offer(spins[fine]) if fine.any() else inf
+        return super().offer(spins[fine], None if values is None else values[fine])
 
     def bound(self, value: float) -> None:
         if value < inf:

@@ -24,7 +24,7 @@ from dcra.search.interrupts import interrupt_all, on_interrupt
 from dcra.search.plans import Outcome, Plan, Task
 from dcra.search.specialists import bound_stage
 from dcra.search.state import DEFAULT_STARTS, Search
-from dcra.search.threads import one_blas_thread
+from dcra.search.threads import cores, one_blas_thread
 from dcra.search.workers import Crew, Job, NobodyLeft
 
 CHUNK_SECONDS = 0.002
@@ -44,8 +44,8 @@ LEAST_ROUNDS, ROUNDS_PER_START = 5, 3
 SHORTEST_BOUNDED = 0.05
 """Seconds below which the search takes all the time, and the bound that is free must do."""
 
-MOST_JUDGED = 1024
-"""Points judged at a time."""
+PASSES_ASIDE = 2.0
+"""Passes that judging takes at the end where threads do it side by side: they share one memory."""
 
 SLACK = 1e-5
 """An estimated objective this much above the best, relatively, is not worth judging."""
@@ -98,8 +98,17 @@ def first_answer(search: Search) -> None:
     passes = (1 if search.alone else 3) + (0 if search.points is None else len(search.points))
     pass_seconds = (search.limits.clock() - begin) / passes
     search.rate = compiled.work_per_pass / max(pass_seconds, 1e-9)
-    search.closing = 0.5 * search.limits.n_jobs * pass_seconds
+    search.closing = pass_seconds * passes_at_the_end(search)
     search.bound(rounded_up(problem, trivial_bound(problem)))
+
+
+def passes_at_the_end(search: Search) -> float:
+    """How long judging what all workers hand in at a limit takes, in passes."""
+    n_jobs = search.limits.n_jobs
+    in_turn = 0.5 * n_jobs
+    if search.limits.crew is not None:  # workers elsewhere leave it to this process
+        return in_turn
+    return min(in_turn, PASSES_ASIDE * max(1.0, n_jobs / cores()))
 
 
 def last_answer(search: Search) -> None:
@@ -191,7 +200,28 @@ def carry_out_task(
 
     work = search.chunk or first_chunk(search.compiled)
     search.chunk = advance_in_steps(state, work, search.halted, look, clock)
-    return Outcome(state.candidates(), state, clock() - entered)
+    spins, seconds = state.candidates(), clock() - entered
+    return Outcome(spins, state, seconds, judged_aside(search, task, state, spins))
+
+
+def judged_aside(search: Search, task: Task, state: State, spins: Host) -> Host | None:
+    """Objectives of what a task has found, judged by its own thread: at a limit all threads come at once.
+
+    Where starts are counted none: what is worth a judgement depends on the best so far, which has an order.
+    """
+    if search.limits.time_limit is None or not worth_judging(search, estimate(task, state)):
+        return None
+    return in_time(lambda: search.judged(spins))
+
+
+def estimate(task: Task, state: State) -> float | None:
+    """What a task's own sums say of its best point; another form has other roundings."""
+    return state.estimate() if task.compiled is None else None
+
+
+def worth_judging(search: Search, fun: float | None) -> bool:
+    """Whether points of this estimate may be better than the best, or are wanted anyway."""
+    return fun is None or search.pool is not None or fun <= search.fun + SLACK * abs(search.fun)
 
 
 def advance_in_steps(
@@ -269,19 +299,13 @@ def absorb(search: Search, plan: Plan, task: Task, outcome: Outcome) -> None:
     take_in(search, state.take_news())
     if search.status not in (None, Status.INTERRUPTED):
         return  # outcomes after the end depend on the number of workers; after Ctrl-C, every point counts
-    fun = state.estimate() if task.compiled is None else None  # another form has other roundings
-    if fun is None or search.pool is not None or fun <= search.fun + SLACK * abs(search.fun):
-        fun = offer_all(search, outcome.spins)  # worth a judgement in float64
+    fun = estimate(task, state)
+    if fun is None or worth_judging(search, fun):
+        fun = search.offer(outcome.spins, outcome.values)
     search.nit += state.steps
     if state.done:
         search.finished += task.starts.count if task.counts else 0
         plan.learn(search, task, outcome, fun)
-
-
-def offer_all(search: Search, spins: Host) -> float:
-    """Judge points, many at a time but not all; the best value."""
-    parts = [spins[i : i + MOST_JUDGED] for i in range(0, len(spins), MOST_JUDGED)]
-    return min((search.offer(part) for part in parts), default=inf)
 
 
 def report(search: Search) -> Result:

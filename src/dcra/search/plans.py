@@ -36,11 +36,15 @@ class Task:
 
 
 class Outcome(NamedTuple):
-    """What became of a task: spins (k, n), the state they come from, seconds spent on it."""
+    """What became of a task: spins (k, n), the state they come from, seconds spent on it.
+
+    `values` (k,) are their true objectives, where the worker has judged them.
+    """
 
     spins: Host
     state: State
     seconds: float
+    values: Host | None = None
 
 
 class Plan(ABC):

@@ -24,6 +24,9 @@ from dcra.search.workers import WINDOW, Crew
 
 DEFAULT_STARTS = 32
 CALLBACK_INTERVAL = 0.05
+MOST_JUDGED = 1024
+"""Points judged at a time."""
+
 ROUNDING_SHARE = 1e-6
 """Share of the objective's scale above which a difference is not looked at for being rounding."""
 
@@ -138,10 +141,21 @@ class Search:
         """Whether this many entries of A can be touched in the time left."""
         return work <= self.rate * self.seconds_left
 
-    def offer(self, spins: Host) -> float:
-        """Judge points by the true objective and keep the best; its value."""
+    def judged(self, spins: Host) -> Host:
+        """What `offer` would find the values of points (k, n) to be. Called by all threads."""
+        return self._values(spins)
+
+    def _values(self, spins: Host) -> Host:
+        """True objectives, many at a time but not all."""
+        parts = [self.compiled.judged(spins[i : i + MOST_JUDGED]) for i in range(0, len(spins), MOST_JUDGED)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def offer(self, spins: Host, values: Host | None = None) -> float:
+        """Judge points by the true objective, if nobody has, and keep the best; its value."""
         points = np.atleast_2d(spins)
-        values = self.compiled.judged(points)
+        if not len(points):
+            return inf
+        values = self._values(points) if values is None else values
         best = int(np.argmin(values))
         self.scale = max(self.scale, float(np.max(np.abs(values))))
         value = float(values[best])

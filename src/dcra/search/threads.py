@@ -6,12 +6,17 @@ import os
 
 from dcra.foreign import one_blas_thread
 
-__all__ = ["default_jobs", "one_blas_thread"]
+__all__ = ["cores", "default_jobs", "one_blas_thread"]
 
 
 def default_jobs() -> int:
-    """Cores this process may use, or DCRA_NUM_THREADS where that is set."""
+    """As many as there are cores, or DCRA_NUM_THREADS where that is set."""
     chosen = os.environ.get("DCRA_NUM_THREADS", "")
     if chosen.isdigit() and int(chosen) > 0:
         return int(chosen)
+    return cores()
+
+
+def cores() -> int:
+    """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
