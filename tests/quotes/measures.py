@@ -116,6 +116,12 @@ def mean_cpu(rows: Rows, **fields: Any) -> list[float]:
     return [sum(row["cpu"] for row in part) / len(part)]
 
 
+def overrun(rows: Rows, budgets: Sequence[float], **fields: Any) -> list[float]:
+    """For each of these budgets, by how many per cent the longest of such calls passed it."""
+    found = grouped(chosen(rows, **fields), "budget")
+    return [100 * (max(row["wall"] for row in found[budget]) / budget - 1) for budget in budgets]
+
+
 def mean_fun(rows: Rows, **fields: Any) -> list[float]:
     """The mean objective of such rows."""
     return [float(np.mean([row["fun"] for row in chosen(rows, **fields)]))]
@@ -424,6 +430,7 @@ MEASURES: dict[str, Callable[..., list[float]]] = {
             cpu,
             grid_cpu,
             mean_cpu,
+            overrun,
             mean_fun,
         ),
         *(near, farthest, gap, disputed, lists_and_best, bounds_above),

@@ -56,11 +56,6 @@ FIRST_SEED = 40_000
 BANK_BYTES = 128
 """That the shared memory of a processor moves in a cycle."""
 
-RECORDED = (
-    "Some rows hold what a script printed that this benchmark has replaced, means mostly: each "
-    "says in `recorded` what it is."
-)
-
 
 def generator(number: int) -> np.random.Generator:
     return np.random.default_rng(FIRST_SEED + number)
@@ -128,8 +123,7 @@ class DeviceBenchmark(Benchmark):
             "Method auto, by NumPy arrays in float32 that go to the device and back; kernels are compiled "
             "before the clock starts. Floor: the value below which a point almost surely does not exist."
         )
-        told = [words, RECORDED] if any("recorded" in row for row in rows) else [words]
-        return [Text("A device, and the processor beside it", told), means(rows), paces(rows)]
+        return [Text("A device, and the processor beside it", [words]), means(rows), paces(rows)]
 
 
 def names(size: str, count: int) -> list[str]:
