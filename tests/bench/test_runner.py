@@ -16,7 +16,7 @@ import pytest
 
 from dcra.bench import folder, rows
 from dcra.bench.base import Case, Choice
-from dcra.bench.runner import LOG, Options, finished, run
+from dcra.bench.runner import LOG, Options, cases_of, finished, run
 
 from . import toy
 
@@ -266,6 +266,30 @@ def test_bad_choices(tmp_path, choice, message):
     with pytest.raises(ValueError, match=message):
         run("toy", choice, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_cases_of_a_folder_once_more(tmp_path):
+    run("toy", Choice(instances=2, methods=["good"]), tmp_path / "out")
+    cases = cases_of(tmp_path / "out", ["instance=small-1,large-0"])
+    outcome = run("toy", Choice(cases=cases), tmp_path / "again")
+    assert {case.instance for case in cases} == {row["instance"] for row in rows.read(tmp_path / "again")}
+    assert outcome.planned == len(cases) >= 1
+    with pytest.raises(ValueError, match="there are no rows"):
+        cases_of(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--where", "method=good"], "there is no `--like`"),
+        (["--like", "out", "--methods", "good"], "say `--where method=A,B` instead"),
+        (["--like", "nowhere"], "nowhere: there are no rows"),
+    ],
+)
+def test_what_goes_with_like(tmp_path, words, message):
+    process = start(tmp_path / "new", *words)
+    assert message in process.communicate()[1].decode()
+    assert process.returncode == 2
 
 
 def test_bad_options():

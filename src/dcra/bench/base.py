@@ -65,6 +65,8 @@ class Choice:
         A factor on the benchmark's own seconds.
     own : bool
         Let every method stop by its own rule instead, in benchmarks that have such cases.
+    cases : sequence of Case, optional
+        These, whatever else is chosen: those of rows that were published, say.
     """
 
     preset: str = "small"
@@ -73,6 +75,7 @@ class Choice:
     instances: int | None = None
     budget: float | None = None
     own: bool = False
+    cases: Sequence[Case] | None = None
 
 
 class Benchmark(ABC):

@@ -61,7 +61,7 @@ class Line(NamedTuple):
 
 
 def read(folder: Path) -> list[Row]:
-    """The rows of a folder, packed or not, their methods under the names of now.
+    """The rows of a folder, packed or not.
 
     A damaged line is left out, and left where it is; `faults` tells of it.
     """

@@ -168,7 +168,18 @@ def _known(folder: Path, retry: bool) -> set[str]:
 
 
 def _distinct(subject: Benchmark, choice: Choice) -> list[Case]:
-    return list({case.key: case for case in subject.cases(choice)}.values())
+    cases = subject.cases(choice) if choice.cases is None else choice.cases
+    return list({case.key: case for case in cases}.values())
+
+
+def cases_of(folder: Path, where: rows.Where = ()) -> list[Case]:
+    """The cases of a folder's rows that meet all conditions, in the order in which they were run."""
+    found = rows.read(folder)
+    if not found:
+        raise ValueError(f"{folder}: there are no rows")
+    wanted = rows.condition(where, found)
+    chosen = sorted(filter(wanted, found), key=lambda row: row.get("when") or 0.0)
+    return [Case(row["instance"], row["method"], row["seed"], row.get("budget")) for row in chosen]
 
 
 def _add(file: rows.Appender, row: Row, folder: Path) -> None:

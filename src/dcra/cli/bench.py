@@ -77,6 +77,13 @@ def _command(name: str) -> click.Command:
             click.Option(["--methods"], metavar="A,B", help="Methods, instead of all."),
             click.Option(["--instances"], type=int, help="Instances of each size."),
             click.Option(["--budget"], metavar="FACTOR", help="Factor on the seconds; own: no limit."),
+            click.Option(
+                ["--like"],
+                type=click.Path(path_type=Path),
+                metavar="FOLDER",
+                help="The cases of another folder's rows, instead of a preset's.",
+            ),
+            click.Option(["--where"], multiple=True, metavar="FIELD=VALUE", help="Such rows of --like."),
             click.Option(["--jobs"], default=1, show_default=True, help="Cases at once."),
             click.Option(["--scheduler"], metavar="ADDRESS", help="Run cases on a Dask cluster, tcp://..."),
             click.Option(["--workers"], type=int, help="Run cases on so many Dask workers of this machine."),
@@ -97,6 +104,8 @@ def _run(
     methods: str | None,
     instances: int | None,
     budget: str | None,
+    like: Path | None,
+    where: tuple[str, ...],
     jobs: int,
     scheduler: str | None,
     workers: int | None,
@@ -115,7 +124,8 @@ def _run(
     with bad_input():
         own = budget == "own"
         factor = None if budget is None or own else _factor(budget)
-        choice = Choice(preset, _words(sizes), _words(methods), instances, factor, own)
+        cases = _cases(like, where, sizes or methods or instances or budget)
+        choice = Choice(preset, _words(sizes), _words(methods), instances, factor, own, cases)
         with cluster(scheduler, workers) as client, watching(quiet) as begin:
             options = Options(jobs, threads, retry=retry, executor=client)
             try:
@@ -130,6 +140,22 @@ def _run(
                 raise ValueError(f"{place}{error.strerror or error}") from error
     click.echo(_said(outcome))
     return 0
+
+
+def _cases(like: Path | None, where: tuple[str, ...], chosen: object) -> list[Case] | None:
+    """Those of another folder's rows, if it is them that are asked for."""
+    from dcra.bench.runner import cases_of
+
+    if like is None:
+        if where:
+            raise ValueError("`--where` says which rows of `--like FOLDER` are meant; there is no `--like`")
+        return None
+    if chosen:
+        raise ValueError(
+            "`--like` takes cases as they were run: leave out --sizes, --methods, --instances and --budget, "
+            "and say `--where method=A,B` instead"
+        )
+    return cases_of(like, where)
 
 
 def _folder(name: str) -> Path:
