@@ -146,13 +146,14 @@ def test_hard_clauses_that_cannot_be_true_are_reported():
     answer = maxsat.solve([[1]], hard=hard, starts=2, seed=0)
     assert not answer.feasible
     assert answer.violated == 1
-    assert "1 hard clauses FALSE" in str(answer)
+    assert "1 hard clause FALSE" in str(answer)
     assert final_lines(answer) == ["c 1 hard clause is false in the best assignment found", "s UNKNOWN"]
 
 
 def test_hard_clauses_whose_relaxation_fails_are_proven_unsatisfiable():
     hard = [[1], [-1]] + [[v] for v in range(2, 40)]
     answer = maxsat.solve([[2]], hard=hard, starts=2, seed=0)
+    assert "1 hard clause FALSE: no assignment makes all of them true (proven)" in str(answer)
     assert final_lines(answer)[-1] == "s UNSATISFIABLE"
     assert answer.result.status == "infeasible"
 

@@ -116,6 +116,26 @@ def test_loss_and_domain_may_be_replaced(tmp_path, A, b):
     assert same(wanted, dcra.io.read(tmp_path / "p.npz", loss=Huber(2), domain="binary"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "domain", "other"),
+    [
+        ("a.wcnf", "h 1 0\nh -1 0\n1 2 0\n", "binary", "spin"),
+        ("a.cnf", "p cnf 2 1\n1 -2 0\n", "binary", "spin"),
+        ("a.rud", "3 3\n1 2 1\n2 3 2\n1 3 1\n", "spin", "binary"),
+        ("a.coo", "# vartype=BINARY\n0 0 1\n1 1 1\n", "binary", "spin"),
+    ],
+)
+def test_files_that_say_what_their_numbers_mean_keep_it(tmp_path, name, text, domain, other):
+    (tmp_path / name).write_text(text)
+    problem = dcra.io.read(tmp_path / name)
+    assert problem.domain == domain
+    assert type(dcra.io.read(tmp_path / name, domain=domain)) is type(problem)  # what it is already
+    with pytest.raises(ValueError, match=rf"{name}: `domain` cannot be replaced: .* is {domain}\); leave"):
+        dcra.io.read(tmp_path / name, domain=other)
+    with pytest.raises(ValueError, match=f"{name}: `loss` cannot be replaced: a file of format"):
+        dcra.io.read(tmp_path / name, loss="l1")
+
+
 def test_a_new_format_is_a_module_and_a_line(tmp_path, monkeypatch):
     (tmp_path / "signs.py").write_text(
         "import dcra, numpy as np\n"

@@ -209,6 +209,10 @@ def test_examples_in_docstrings(module):
     [
         (lambda: dcra.clause([0, 1]), ValueError, r"must not be 0: x\[0\] is variable number 1"),
         (lambda: dcra.clause([]), ValueError, "a clause of none is false"),
+        (lambda: dcra.clause(3), TypeError, r"must be a sequence of integers, as in clause\(\[1, -3\]\)"),
+        (lambda: dcra.implies(0, 1), TypeError, "`constraint` must be a scipy.optimize.Linear.*; got int"),
+        (lambda: dcra.one_of([0, 1]), TypeError, r"group 0 is 0: for one group write one_of\(\[\["),
+        (lambda: dcra.one_of(np.arange(5)), TypeError, "group 0 is 0: for one group"),
         (lambda: dcra.clause([1.5]), TypeError, r"`literals` must be integers; got 1\.5"),
         (lambda: dcra.at_least(-1), ValueError, "`k` must not be negative"),
         (lambda: dcra.implies("a", dcra.exactly(1)), TypeError, "`variable` must be the index of a variable"),

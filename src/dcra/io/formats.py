@@ -18,7 +18,7 @@ from dcra.io.paths import require_file, require_no_directory, spooled
 from dcra.io.text import parse_loss
 from dcra.losses import Loss
 from dcra.messages import suggest
-from dcra.model.problem import Problem
+from dcra.model.problem import DOMAINS, Problem
 from dcra.model.term import Term
 
 FORMATS: dict[str, str] = {
@@ -46,6 +46,10 @@ FORMATS: dict[str, str] = {
 ALIASES: dict[str, str] = {"rud": "rudy", "mc": "rudy"}
 """Extensions of files that are not the format's name; .gz may follow. Files of any other are looked into."""
 
+OPEN = ("npz", "mtx", "mtx.gz", "marketsplit")
+"""Formats of residuals, which any loss may judge. The others say themselves what their numbers mean: clauses,
+cuts, permutations; there is no other loss or domain for these."""
+
 PathLike = str | os.PathLike[str]
 
 
@@ -72,9 +76,10 @@ def read(
     b : str or path, optional
         The file with the right-hand side, where the format keeps it in one of its own.
     loss : str or Loss, optional
-        Instead of the one that the file states; also with options, as in "huber:threshold=2".
+        Instead of the one that the file states; also with options, as in "huber:threshold=2". For files
+        of residuals Ax - b: .npz, .mtx, market split.
     domain : {"spin", "binary"}, optional
-        Instead of the one that the file states.
+        Instead of the one that the file states; for the same files.
     max_bytes : int, optional
         What a packed file may expand to, and what a file of text may hold. By default 2 GiB; but a packed
         file may expand to 64 MiB or to 200 times its size only, whichever is more.
@@ -97,7 +102,7 @@ def read(
             loss = parse_loss(loss)
         with naming(file):
             problem: Problem = module.read(file, beside)
-        return _restated(problem, file, loss, domain)
+        return _restated(problem, file, format or format_of(file), loss, domain)
 
 
 def write(path: PathLike, problem: Problem, format: str | None = None) -> None:
@@ -166,10 +171,20 @@ def _unknown(path: Path) -> str:
     return f"unknown extension {path.suffix}; known are {known}{hint}"
 
 
-def _restated(problem: Problem, path: Path, loss: Loss | None, domain: str | None) -> Problem:
+def _restated(
+    problem: Problem, path: Path, format: str | None, loss: Loss | None, domain: str | None
+) -> Problem:
     """The problem with another loss or domain than its file states."""
-    if loss is None and domain is None:
+    if domain is not None and domain not in DOMAINS:
+        raise ValueError(suggest("domain", domain, DOMAINS))
+    if loss is None and domain in (None, problem.domain):
         return problem
+    if format not in OPEN:
+        what = "`domain`" if loss is None else "`loss`"
+        raise ValueError(
+            f"{path}: {what} cannot be replaced: a file of format {format} says what its numbers mean "
+            f"(the domain is {problem.domain}); leave {what} out"
+        )
     terms = list(problem.terms)
     if loss is not None:
         if len(terms) != 1:

@@ -310,19 +310,28 @@ def named(given: Any) -> dict[str, Any]:
     if given is None:
         return {}
     if isinstance(given, Mapping):
+        if "fun" in given:
+            raise TypeError(
+                "`constraints` must be linear; a dict with 'fun' is one of SciPy's for functions. Write "
+                "scipy.optimize.LinearConstraint(G, low, high), or a dict of names and such constraints"
+            )
         return {str(name): one for name, one in given.items()}
     if isinstance(given, Sequence) and not _is_linear(given):
         return {f"{UNNAMED}{i}]": one for i, one in enumerate(given)}
-    if isinstance(given, Cardinality | Worded) or _is_linear(given) or hasattr(given, "constraint"):
+    if is_constraint(given) or hasattr(given, "constraint"):
         return {f"{UNNAMED}0]": given}
-    raise TypeError(_unknown("constraints", given))
+    raise TypeError(unknown_constraint("constraints", given))
+
+
+def is_constraint(one: Any) -> bool:
+    return isinstance(one, Cardinality | Worded) or _is_linear(one)
 
 
 def _is_linear(one: Any) -> bool:
     return all(hasattr(one, name) for name in ("A", "lb", "ub"))
 
 
-def _unknown(name: str, one: Any) -> str:
+def unknown_constraint(name: str, one: Any) -> str:
     return (
         f"`{name}` must be a scipy.optimize.LinearConstraint, dcra.exactly(k), dcra.at_most(k) or another "
         f"of dcra's constraints; got {type(one).__name__}"
@@ -337,7 +346,7 @@ def block_of(name: str, one: Any, n: int, values: tuple[float, float]) -> Block:
         return _counting_row(name, one, n, values)
     if _is_linear(one):
         return _linear_rows(name, one, n)
-    raise TypeError(_unknown(name, one))
+    raise TypeError(unknown_constraint(name, one))
 
 
 def _counting_row(name: str, one: Cardinality, n: int, values: tuple[float, float]) -> Block:

@@ -11,7 +11,15 @@ import numpy as np
 from dcra._array import Host
 from dcra.foreign import importing
 from dcra.messages import shown
-from dcra.model.constraints import Block, Cardinality, Worded, block_of, check_index
+from dcra.model.constraints import (
+    Block,
+    Cardinality,
+    Worded,
+    block_of,
+    check_index,
+    is_constraint,
+    unknown_constraint,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +66,8 @@ def clause(literals: Iterable[int]) -> Clause:
     >>> dcra.solve(dcra.Problem(linear=[1.0, 1.0], domain="binary", constraints=dcra.clause([1, 2]))).fun
     1.0
     """
+    if isinstance(literals, str) or not isinstance(literals, Iterable):
+        raise TypeError(f"`literals` must be a sequence of integers, as in clause([1, -3]); got {literals!r}")
     found = tuple(literals)
     for literal in found:
         if isinstance(literal, bool) or not isinstance(literal, int | np.integer):
@@ -115,10 +125,15 @@ def one_of(groups: Any) -> OneOf:
     """
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise TypeError(f"`groups` must be a sequence of sequences of indices; got {shown(groups)}")
-    found = tuple(np.atleast_1d(np.asarray(group)) for group in groups)
+    found = tuple(np.asarray(group) for group in groups)
     if not found:
         raise ValueError("`groups` must name at least one group")
     for i, group in enumerate(found):
+        if group.ndim == 0:
+            raise TypeError(
+                f"`groups` must hold sequences of indices; group {i} is {group.item()!r}: "
+                "for one group write one_of([[0, 1, 2]])"
+            )
         if group.ndim != 1 or group.size == 0 or group.dtype.kind not in "iu":
             raise TypeError(f"`groups` must hold sequences of indices; group {i} is {shown(group)}")
     return OneOf(found)
@@ -191,6 +206,8 @@ def implies(variable: int, constraint: Any, *, up: bool = True) -> Implies:
         raise TypeError(f"`variable` must be the index of a variable, an integer; got {variable!r}")
     if variable < 0:
         raise ValueError(f"`variable` must not be negative; got {variable}")
+    if not is_constraint(constraint):
+        raise TypeError(unknown_constraint("constraint", constraint))
     return Implies(int(variable), constraint, bool(up))
 
 

@@ -54,9 +54,17 @@ class MaxSatResult:
         return self.feasible and self.result.status is Status.OPTIMAL
 
     def __str__(self) -> str:
-        hard = "all hard clauses true" if self.feasible else f"{self.violated} hard clauses FALSE"
+        took = f"{self.result.seconds:.3g} s"
+        hard = "all hard clauses true" if self.feasible else f"{counted(self.violated)} FALSE"
+        if self.result.status is Status.INFEASIBLE:
+            return f"cost {self.cost}, {hard}: no assignment makes all of them true (proven), {took}"
         proof = "proven optimal" if self.optimal else f"at least {self.lower_bound:g} by bound"
-        return f"cost {self.cost} ({proof}), {hard}, {self.result.seconds:.3g} s"
+        return f"cost {self.cost} ({proof}), {hard}, {took}"
+
+
+def counted(hard: int) -> str:
+    """ "1 hard clause", "2 hard clauses"."""
+    return f"{hard} hard clause{'' if hard == 1 else 's'}"
 
 
 def solve(
