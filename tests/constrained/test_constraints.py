@@ -379,3 +379,21 @@ def test_penalties_keep_the_numbers_of_their_rows():
     A = np.eye(2, dtype=np.float32)
     problem = dcra.Problem([dcra.Term("l1", A, np.zeros(2))], domain="binary", constraints=rows)
     assert penalised(problem, np.ones(1)).objective([1, 0]) == problem.objective([1, 0]) == 1
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int64])
+def test_counts_are_whole_numbers_of_any_type(kind):
+    """In their own type 3 - uint8(5) is 254."""
+    few = dcra.at_most(kind(5), [0, 1, 2])
+    for rules in (few, dcra.implies(3, few), dcra.soft(few, 10.0)):
+        result = dcra.solve(dcra.Problem(linear=[-1.0, -1, -1, -0.5], constraints=rules), seed=0)
+        assert (result.status, result.fun) == ("optimal", -3.5)
+    assert dcra.exactly(kind(5)).k.bit_length() == 3
+    last = dcra.at_most(1, np.array([1, 2, 120], kind))
+    assert dcra.Problem(linear=np.ones(300), constraints=last).violation(-np.ones(300)) == 0
+
+
+def test_entries_of_rows_that_stand_twice_are_added_in_float64():
+    G = sparse.coo_array((np.array([100, 100, 1], np.int8), ([0, 0, 0], [0, 0, 1])), shape=(1, 2))
+    problem = dcra.Problem(linear=[1.0, 1.0], domain="binary", constraints=LinearConstraint(G, -np.inf, 150))
+    assert problem.violation(np.array([1.0, 0.0])) == 50.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -188,3 +189,16 @@ def test_examples_in_docstrings():
 def test_bad_integers(make, error, match):
     with pytest.raises(error, match=match):
         make()
+
+
+def test_what_the_low_ends_take_is_rounded_and_tiny_says_so():
+    A = [[1e9 + 0.4, -1e9]]
+    result = dcra.minimize(A, [0.0], domain=dcra.integers(10**7, 10**7 + 3), seed=0, method="exact")
+    exact = min(
+        abs(Fraction(A[0][0]) * i + Fraction(A[0][1]) * j)
+        for i in range(10**7, 10**7 + 4)
+        for j in range(10**7, 10**7 + 4)
+    )
+    assert abs(Fraction(result.fun) - exact) <= result.tiny
+    assert Fraction(result.lower_bound) <= exact + Fraction(result.tiny)
+    assert dcra.minimize([[1.0, 2.0]], [3.0], domain=dcra.integers(0, 9), seed=0).tiny == 0.0

@@ -552,6 +552,7 @@ def test_what_the_rows_rule_out_has_no_value():
     assert values.tolist() == [2.0, inf, 0.0]
     assert search.offer(spins, values) == search.fun == 0.0
     assert search.offer(spins[1:2], values[1:2]) == inf
+    assert search.offer(np.empty((0, 3))) == inf  # a tree that met nothing better
 
 
 @pytest.mark.parametrize(("jobs", "passes"), [(1, 0.5), (2, 1.0), (4, 2.0), (16, 2.0), (64, 8.0)])

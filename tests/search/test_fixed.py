@@ -203,3 +203,26 @@ def test_partial_starts_take_part_of_the_time(monkeypatch):
 def test_bad_partial_starts(x0, error, match):
     with pytest.raises(error, match=match):
         dcra.minimize(np.eye(2), np.ones(2), x0=x0)
+
+
+def test_rows_of_what_is_free_keep_the_slack_of_the_whole_rows():
+    """Without it 1 + 5e-10 would be 1 beside free coefficients of 1, and the answer infeasible."""
+    rows = LinearConstraint([[1e-3, 1.0, 1.0 + 5e-10]], -np.inf, 1.0)
+    problem = dcra.Problem(linear=[0.0, -1.0, -2.0], domain="binary", constraints=rows)
+    result = dcra.solve(problem, fixed={0: 0}, seed=0)
+    assert (result.status, result.feasible, result.fun) == ("optimal", True, -1.0)
+    assert result.x.tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(("big", "exact"), [(1e16, -1.25), (1e9, -0.35)])
+def test_what_is_fixed_is_rounded_and_tiny_says_so(big, exact):
+    linear = [big, -1.0 if big > 1e15 else -0.1, -big, 0.25]
+    result = dcra.solve(dcra.Problem(linear=linear), fixed={0: 1, 1: 1, 2: 1}, seed=0)
+    assert abs(result.fun - exact) <= result.tiny
+    assert result.lower_bound <= exact + result.tiny
+
+
+def test_the_only_point_may_be_infeasible():
+    problem = dcra.Problem(linear=[1.0, 2.0], constraints=dcra.exactly(1))
+    assert dcra.solve(problem, fixed={0: 1, 1: 1}, seed=0).status == "infeasible"
+    assert dcra.solve(problem, fixed={0: 1, 1: -1}, seed=0).status == "optimal"

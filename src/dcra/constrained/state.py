@@ -50,6 +50,8 @@ class ConstrainedSearch(Search):
 
     def offer(self, spins: Host, values: Host | None = None) -> float:
         spins = np.atleast_2d(spins)
+        if not len(spins):  # a tree that met nothing better
+            return inf
         lack = self.constraints.lack(self.compiled.in_domain(spins))
         fine = lack == 0
         off = np.where(fine, inf, lack)

@@ -43,6 +43,7 @@ class Cardinality:
             raise TypeError(f"`k` must be an integer; got {self.k!r}")
         if self.k < 0:
             raise ValueError(f"`k` must not be negative; got {self.k}")
+        object.__setattr__(self, "k", int(self.k))  # counts are not of NumPy's short types
 
     def __str__(self) -> str:
         where = "" if self.index is None else ", index=..."
@@ -121,6 +122,7 @@ class Block(NamedTuple):
     low: Host
     high: Host
     names: list[str]
+    slack: Host | None = None  # by default what the rows themselves say
 
 
 class Worded(ABC):
@@ -144,6 +146,7 @@ class StatedRows(NamedTuple):
     lb: Any
     ub: Any
     names: list[str] | None = None  # of the rows, where they have names already
+    slack: Any = None  # of each row, where they are what is left of longer ones
 
 
 class Group(NamedTuple):
@@ -186,6 +189,9 @@ class Constraints:
         unit = self._smallest()
         slack = np.minimum(TOLERANCE * unit + self.rounding, MOST_SLACK * unit)
         self.slack = np.where(self.whole, 0.0, slack)
+        for block, end in zip(blocks, np.cumsum([len(block.low) for block in blocks]), strict=True):
+            if block.slack is not None:
+                self.slack[end - len(block.low) : end] = block.slack
 
     def __len__(self) -> int:
         return int(self.low.size)
@@ -380,7 +386,8 @@ def check_index(name: str, index: Any, n: int) -> Host:
     if array.min() < -n or array.max() >= n:
         worst = array.min() if array.min() < -n else array.max()
         raise ValueError(f"`index` of `{name}` must lie in [0, {n}); found {worst}")
-    array = np.where(array < 0, array + n, array).astype(np.int64)
+    array = array.astype(np.int64)  # it fits: it is below n
+    array = np.where(array < 0, array + n, array)
     if np.unique(array).size < array.size:
         raise ValueError(f"`index` of `{name}` must name each variable once")
     return array
@@ -394,8 +401,8 @@ def _linear_rows(name: str, one: Any, n: int) -> Block:
         refuse_masked(f"{end}` of `{name}", given)
     if sparse.issparse(one.A):
         require_indices(f"A` of `{name}", one.A)
-    A: Any = one.A if sparse.issparse(one.A) else np.atleast_2d(np.asarray(one.A, float))
-    G: Any = sparse.csr_array(A).astype(float)
+    A: Any = one.A.astype(float) if sparse.issparse(one.A) else np.atleast_2d(np.asarray(one.A, float))
+    G: Any = sparse.csr_array(A)  # entries that stand twice are added in float64
     rows, columns = G.shape
     if columns != n:
         raise ValueError(f"`A` of `{name}` must have {n} columns, one for each variable; got {columns}")
@@ -411,7 +418,7 @@ def _linear_rows(name: str, one: Any, n: int) -> Block:
             f"`lb` of `{name}` must not be above `ub`; row {i} asks for [{low[i]:g}, {high[i]:g}]"
         )
     low[low < -most], high[high > most] = -inf, inf  # no row reaches them
-    return Block(G, low, high, _row_names(name, one, rows))
+    return Block(G, low, high, _row_names(name, one, rows), getattr(one, "slack", None))
 
 
 def _row_names(name: str, one: Any, rows: int) -> list[str]:

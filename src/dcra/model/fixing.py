@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dcra.model.checks import refuse_masked
 from dcra.model.constraints import StatedRows
 from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
 from dcra.model.problem import DOMAINS, Problem
+from dcra.model.rounding import largest_error
 from dcra.model.term import Term
 
 
@@ -64,6 +66,12 @@ class Fixing:
             constraints=self._rows(),
         )
 
+    @cached_property
+    def error(self) -> float:
+        """What rounding of the parts that are fixed may cost the objective, at two points; 0 if not known."""
+        error = 2 * largest_error(self.whole)
+        return error if isfinite(error) else 0.0
+
     @property
     def _wide(self) -> Any:
         return namespace(self.whole.like).float64
@@ -76,7 +84,8 @@ class Fixing:
         if rows is None:
             return ()
         taken = rows.activity(self.base)
-        return StatedRows(rows.G[:, self.free], rows.low - taken, rows.high - taken, rows.names)
+        ends = rows.low - taken, rows.high - taken
+        return StatedRows(rows.G[:, self.free], *ends, rows.names, rows.slack)
 
     def _columns(self, operator: Operator) -> Operator:
         """The columns of the variables that are left."""

@@ -18,8 +18,12 @@ PASSES = 20
 LARGEST_WHOLE = 2.0**50
 
 
+class Contradiction(ValueError):
+    """Constraints that plainly leave no point."""
+
+
 def refuse_contradictions(constraints: Constraints) -> None:
-    """Raise a ValueError that names a row which cannot be satisfied."""
+    """Raise a Contradiction that names a row which cannot be satisfied."""
     _by_bounds(constraints)
     _by_comparison(constraints)
     _by_divisors(constraints)
@@ -38,7 +42,7 @@ def _by_bounds(constraints: Constraints) -> None:
     for _ in range(PASSES):
         least, most = up @ bottom + down @ top, up @ top + down @ bottom
         for i in np.flatnonzero((least > high + slack) | (most < low - slack))[:1]:
-            raise ValueError(_out_of_reach(constraints, int(i), float(least[i]), float(most[i])))
+            raise Contradiction(_out_of_reach(constraints, int(i), float(least[i]), float(most[i])))
         reach = abs(G.data) * (top - bottom)[G.indices]
         must_fall = least[row] + reach > (high + slack)[row]  # the value that raises the row is too much
         must_rise = most[row] - reach < (low - slack)[row]
@@ -51,7 +55,7 @@ def _by_bounds(constraints: Constraints) -> None:
         bottom[G.indices[raised]] = constraints.values[1]
         clash = np.flatnonzero(bottom > top)
         if clash.size:
-            raise ValueError(
+            raise Contradiction(
                 f"`constraints` contradict each other: they leave no value for variable {clash[0]}"
             )
 
@@ -80,7 +84,7 @@ def _by_comparison(constraints: Constraints) -> None:
         low, high = max(low, (ends[0], i)), min(high, (ends[1], i))
         if low[0] - high[0] > _quotient_error(G.data[lo:hi], low[0], high[0]):
             j, k = sorted((low[1], high[1]))
-            raise ValueError(
+            raise Contradiction(
                 f"`{constraints.names[j]}` and `{constraints.names[k]}` contradict each other: "
                 f"no value satisfies both"
             )
@@ -107,7 +111,7 @@ def _by_divisors(constraints: Constraints) -> None:
         divisor = reduce(gcd, (int(v) for v in np.unique(abs(a))))
         off = abs(rest / divisor - round(rest / divisor)) * divisor * (top - bottom)
         if off > room:
-            raise ValueError(
+            raise Contradiction(
                 f"`{constraints.names[i]}` cannot be satisfied: at points of the domain its row takes only "
                 f"values that differ from {bottom * a.sum():g} by multiples of {(top - bottom) * divisor:g}; "
                 f"it asks for {middle:g}"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dcra.model.checks import refuse_masked
 from dcra.model.constraints import Cardinality, Constraints, StatedRows, Worded, block_of, named
 from dcra.model.operators import MatrixFree, Operator
 from dcra.model.problem import Problem
+from dcra.model.rounding import largest_error
 from dcra.model.soft import Soft
 from dcra.model.term import Term
 
@@ -85,6 +87,8 @@ class IntegerProblem:
     ----------
     bits : Problem
         The same problem over the bits t of x = low + W t.
+    error : float
+        What rounding of the parts that `low` takes may cost the objective, at two points; 0 if not known.
     """
 
     def __init__(
@@ -115,6 +119,8 @@ class IntegerProblem:
         self.reach = self.low, self.high  # what a descent may use of the ranges
         self.given = rows
         self.bits = self._over_bits()
+        error = 2 * largest_error(self.model, float(np.max(np.abs(self.reach))))
+        self.error = error if isfinite(error) else 0.0
 
     def __repr__(self) -> str:
         return f"IntegerProblem({self.n} variables, {self.bits.n} bits)"

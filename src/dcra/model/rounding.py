@@ -47,20 +47,20 @@ def errors_at(problem: Problem, X: Array) -> Host:
     )
 
 
-def largest_error(problem: Problem) -> float:
-    """What no point of the domain exceeds of it; inf where that is not known."""
+def largest_error(problem: Problem, box: float = 1.0) -> float:
+    """What no point with |x_j| <= box exceeds of it; inf where that is not known."""
     parts = []
     for term in problem.terms:
         if isinstance(term.operator, MatrixFree) or not (term.loss.convex or term.loss.lipschitz < inf):
             return inf
-        reach = term.operator.row_sizes() + np.abs(to_numpy(term.b))
-        ends = [term_error(term, side * reach[None]) for side in (1.0, -1.0)]
+        reach = box * term.operator.row_sizes() + np.abs(to_numpy(term.b))
+        ends = [term_error(term, side * reach[None], box) for side in (1.0, -1.0)]
         parts.append(Part(*(np.maximum(one, two) for one, two in zip(*ends, strict=True))))
-    return 2.0 * float(_total(problem, parts, 1)[0])  # these bounds are rounded, too
+    return 2.0 * float(_total(problem, parts, 1, box)[0])  # these bounds are rounded, too
 
 
-def _total(problem: Problem, parts: list[Part], count: int) -> Host:
-    size = smooth_size(problem)
+def _total(problem: Problem, parts: list[Part], count: int, box: float = 1.0) -> Host:
+    size = smooth_size(problem, box)
     with np.errstate(over="ignore", invalid="ignore"):
         total = np.zeros(count) + (problem.n + 4) * EPS * size
         reach = np.zeros(count) + size
@@ -72,9 +72,9 @@ def _total(problem: Problem, parts: list[Part], count: int) -> Host:
     return np.where(np.isfinite(total), total, inf)
 
 
-def term_error(term: Term, z: Host) -> Part:
-    """The error of one term at residuals z (k, r), and the size of the numbers that were summed."""
-    rows = term.operator.row_sizes() + np.abs(to_numpy(term.b))
+def term_error(term: Term, z: Host, box: float = 1.0) -> Part:
+    """The error of one term at residuals z (k, r) with |x_j| <= box, and the size of the numbers summed."""
+    rows = box * term.operator.row_sizes() + np.abs(to_numpy(term.b))
     e = (term.operator.shape[1] + 2) * EPS * rows
     weight = np.abs(np.asarray(to_numpy(term.weight) if not isinstance(term.weight, float) else term.weight))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -103,13 +103,14 @@ def _values(loss: Loss, z: Host) -> Host:
     return np.asarray(loss.values(z))
 
 
-def smooth_size(problem: Problem) -> float:
-    """The absolute values of the linear and quadratic coefficients and of the constant, summed."""
+def smooth_size(problem: Problem, box: float = 1.0) -> float:
+    """The absolute values that are summed where |x_j| <= box: linear and quadratic parts, and the constant."""
     size = abs(problem.constant)
     if problem.linear is not None:
-        size += float(np.sum(np.abs(to_numpy(problem.linear))))
+        size += box * float(np.sum(np.abs(to_numpy(problem.linear))))
     if problem.quadratic is not None:
         if problem.quadratic.matrix_free:
             return inf
-        size += problem.quadratic.couplings_sum + float(np.sum(np.abs(problem.quadratic.diagonal)))
+        form = problem.quadratic
+        size += box**2 * (form.couplings_sum + float(np.sum(np.abs(form.diagonal))))
     return size

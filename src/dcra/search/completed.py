@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ def moved(result: Result, like: Array) -> Result:
     return replace(result, x=from_numpy(to_numpy(result.x), like), pool=pool)
 
 
-def completed(fixing: Fixing, result: Result) -> Result:
-    """The result of the free variables as one of all; judged by the whole problem."""
+def completed(fixing: Fixing, error: float, result: Result) -> Result:
+    """The result of the free variables as one of all; judged by the whole problem, `error` beside it."""
     whole = fixing.whole
     pool = result.pool
     if pool is not None:
@@ -33,7 +34,7 @@ def completed(fixing: Fixing, result: Result) -> Result:
         values = np.asarray([whole.objective(point) for point in points])  # each by itself, as `fun` is
         pool = Solutions(from_numpy(points, whole.like), values, pool.proven)
     x = fixing.complete(to_numpy(result.x).astype(np.float64))
-    return judged(fixing, replace(result, pool=pool), x)
+    return judged(fixing, replace(result, pool=pool, tiny=result.tiny + error), x)
 
 
 def judged(fixing: Fixing, result: Result, x: Any) -> Result:
@@ -41,13 +42,16 @@ def judged(fixing: Fixing, result: Result, x: Any) -> Result:
     whole = fixing.whole
     fun, violation = whole.objective(x) + 0.0, whole.violation(x)
     feasible = violation == 0
-    lost = not feasible and result.status is Status.OPTIMAL
+    if feasible != result.feasible and result.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        if whole.constraints is None:  # hard clauses, of which no other point breaks fewer
+            result = replace(result, status=Status.INFEASIBLE)
+        else:  # what was taken off the rows is rounded: nothing is proven of the whole
+            result = replace(result, status=Status.CONVERGED, lower_bound=-inf)
     return replace(
         result,
         x=from_numpy(x, whole.like),
         fun=fun,
         lower_bound=min(result.lower_bound, fun) if feasible else result.lower_bound,
-        status=Status.INFEASIBLE if lost else result.status,
         feasible=feasible,
         violation=result.violation if whole.constraints is not None else violation,
         n_constraints=whole.n_constraints,
@@ -64,7 +68,9 @@ def only_point(fixing: Fixing, asked: Any, seed: int | None, method: str, begun:
     pool = None if asked is None else Solutions(from_numpy(x[None], whole.like), np.asarray([fun]), True)
     seconds = time.perf_counter() - begun
     story = (Progress(seconds, fun, fun),)
-    result = Result(x, fun, fun, Status.OPTIMAL, story, 0, 0, seconds, seed or 0, method, pool=pool)
+    fine = bool(whole.violation(x) == 0)
+    status = Status.OPTIMAL if fine else Status.INFEASIBLE
+    result = Result(x, fun, fun, status, story, 0, 0, seconds, seed or 0, method, pool=pool, feasible=fine)
     off = 0.0 if whole.constraints is None else whole.constraints.furthest(x)
     return judged(fixing, replace(result, violation=off), x)
 

@@ -54,7 +54,8 @@ def decoded(
     fun = problem.objective(x) + 0.0
     pool = None if result.pool is None else _pool(problem, result.pool, asked, x, fun, one_code)
     report = soft_report(problem.bits, problem.encode("x", x)[0])
-    return replace(result, x=from_numpy(x, problem.bits.like), fun=fun, pool=pool, **report)
+    tiny = result.tiny + problem.error
+    return replace(result, x=from_numpy(x, problem.bits.like), fun=fun, pool=pool, tiny=tiny, **report)
 
 
 def descend(problem: IntegerProblem, x: Host, seconds_left: Callable[[], float]) -> Host:

@@ -16,6 +16,7 @@ import numpy as np
 
 from dcra._array import Host, from_numpy, to_numpy
 from dcra.model.constraints import StatedRows
+from dcra.model.infeasibility import Contradiction
 from dcra.model.pool import Pool, Solutions, far_enough
 from dcra.model.problem import Problem
 from dcra.result import Progress, Result, Status
@@ -84,7 +85,7 @@ class Ranking:
         self.tries += 1
         try:
             further = solve_one(self._others())
-        except ValueError:  # rows that plainly contradict each other: no point is left
+        except Contradiction:  # no point is left
             self.least = inf
             return True
         if further is None:

@@ -13,6 +13,7 @@ from dcra.exact.couplings_form import couplings_alone
 from dcra.exact.trees import TreeKind, tree_kind
 from dcra.methods import resolve
 from dcra.model.fixing import Fixing, fixing, partial_points
+from dcra.model.infeasibility import Contradiction
 from dcra.model.integers import IntegerProblem
 from dcra.model.pool import as_pool
 from dcra.model.problem import Problem
@@ -87,15 +88,16 @@ def solve_the_rest(begun: float, problem: Problem, options: SolveOptions, progre
     if not part.free.size:
         rest.limits(problem)  # checked, though nothing is left to search
         return only_point(part, as_pool(rest.pool), rest.seed, resolve(rest.method)[0], begun)
-    return completed(part, solve_since(begun, _of_the_rest(part), rest, progress))
+    left, error = _of_the_rest(part), part.error
+    return completed(part, error, solve_since(begun, left, rest, progress))
 
 
 def _of_the_rest(part: Fixing) -> Problem:
     """The problem of what is not fixed; where its rows cannot hold, the error says that something is."""
     try:
         return part.problem
-    except ValueError as error:
-        raise ValueError(f"with `fixed`, whose variables are left out of these sums, {error}") from error
+    except Contradiction as error:
+        raise Contradiction(f"with `fixed`, whose variables are left out of these sums, {error}") from error
 
 
 def starting_points(problem: Problem, options: SolveOptions, seed: int, begun: float) -> Host:
