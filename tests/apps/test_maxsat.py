@@ -296,3 +296,16 @@ def test_options_that_are_none_are_named():
         TypeError, match=r"`\*\*options` must be one of method, .*got 'time_limt'; did you mean 'time_limit'"
     ):
         maxsat.solve([[1]], time_limt=1.0)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "enumerate"])
+def test_hard_clauses_hold_beside_rows_and_in_pools(method):
+    problem = ClauseProblem(Clauses.of([[3]], hard=[[1], [2]], n=3))
+    one = problem.replace(constraints=dcra.exactly(1))
+    result = dcra.solve(one, method=method, seed=0)
+    assert (result.status, result.feasible, result.violation) == ("infeasible", False, 1.0)
+    two = dcra.solve(problem.replace(constraints=dcra.exactly(2)), method=method, seed=0)
+    assert (two.status, two.x.tolist(), two.fun) == ("optimal", [1.0, 1.0, 0.0], 1.0)
+    pool = dcra.solve(problem, method=method, pool=4, seed=0).pool
+    assert pool.values.tolist() == [0.0, 1.0]
+    assert all(problem.violation(x) == 0 for x in pool.points)

@@ -128,3 +128,27 @@ def test_options_that_are_none_are_named():
             TypeError, match=r"`\*\*options` must be one of method, .*got 'sede'; did you mean 'seed'"
         ):
             qap([[0, 1], [1, 0]], [[0, 1], [1, 0]], method=method, sede=1)
+
+
+@pytest.mark.parametrize("method", ["auto", "anneal", "exact"])
+@pytest.mark.parametrize("kind", ["integers", "signs"])
+def test_facilities_may_be_fixed(method, kind):
+    F, D = matrices(kind, 5)
+    found = qap(F, D, method=method, fixed={3: 1, 5: 1}, seed=0, starts=8)
+    costs_of = [assignment_cost(F, D, np.array(p)) for p in permutations(range(5)) if p[:2] == (3, 0)]
+    assert found.permutation[:2].tolist() == [3, 0]
+    assert found.result.feasible
+    assert found.cost == found.result.fun
+    assert found.cost >= min(costs_of)
+    if found.result.status == "optimal":
+        assert found.cost == min(costs_of)
+
+
+def test_fixed_places_beyond_the_penalty():
+    """The identity, which the penalty is made for, is none of the points that are left."""
+    cliques = np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))
+    near = 1 - np.kron(np.eye(2), np.ones((3, 3)))
+    found = qap(cliques, near, fixed={3: 1, 6: 1}, seed=0)
+    assert (found.cost, found.result.fun, found.result.feasible) == (8.0, 8.0, True)
+    with pytest.raises(ValueError, match="with `fixed`.* cannot be satisfied"):
+        qap(np.ones((3, 3)), np.ones((3, 3)), fixed={0: 1, 3: 1}, seed=0)

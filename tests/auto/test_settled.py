@@ -92,6 +92,22 @@ def test_descents_from_known_points_do_not_count():
     assert plan.agreement.count == 0
 
 
+class Unmade:
+    """A tree that another thread is about to make."""
+
+    def __getattr__(self, name):
+        raise AssertionError(f"looked at .{name}")
+
+
+def test_a_tree_that_another_thread_has_is_not_looked_at():
+    search = search_for(noise())
+    plan = Settled(Ends(range(100)))
+    tasks = play(plan, search, [3.0, *[2.0] * AGREED, 2.0])
+    assert isinstance(tasks[-1], settled.SliceTask)
+    plan.at_work, plan.tree = True, Unmade()
+    assert not isinstance(plan.next(search), settled.SliceTask)
+
+
 def test_what_was_given_up_is_gone_on_with():
     problem = noise(n=20, r=20)
     compiled = compile_problem(problem)

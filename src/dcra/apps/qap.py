@@ -19,7 +19,9 @@ from dcra._kernels.seed import state as random_state
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, InTurn, Starts, State
+from dcra.messages import shown
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked
+from dcra.model.logic import one_of
 from dcra.model.operators import MatrixFree, as_operator
 from dcra.model.problem import Problem
 from dcra.model.quadratic import Quadratic, as_quadratic
@@ -74,7 +76,8 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
         "auto" goes through all permutations where they are few enough, which proves the best one optimal, and
         else is tabu search over swaps. Any other method of `dcra.solve` minimises the same cost over n^2
         binary variables with penalties for what is not a permutation; their weight grows until the answer is
-        one, which is then repaired and improved by swaps.
+        one, which is then repaired and improved by swaps. Where variables are `fixed`, rows and columns are
+        constraints instead.
     **options
         Of `dcra.solve`.
 
@@ -89,12 +92,12 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
 
     check_keywords(options)
     F, D = _matrices(flow, distance)
-    if method != "auto":
+    if method != "auto" and options.get("fixed") is None:
         return _by_penalties(F, D, method, options, begun)
     from dcra.api import SolveOptions, solve_since
 
     progress = options.pop("progress", False)
-    result = solve_since(begun, AssignmentProblem(F, D), SolveOptions(**options), progress)
+    result = solve_since(begun, AssignmentProblem(F, D), SolveOptions(method, **options), progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
 
@@ -144,6 +147,18 @@ class AssignmentProblem(Problem):
         assert isinstance(twin, AssignmentProblem)
         twin.permutes = self.permutes and changes.keys() <= {"constraints"} and not twin.terms
         return twin
+
+    def narrowable(self) -> Problem:
+        """The assignment by rows: a penalty that is enough for all may be too little beside what is fixed."""
+        if not self.permutes:
+            return self
+        n = len(self.flow)
+        few = count_entries(self.flow, self.distance) <= MOST_ENTRIES
+        Q = (_write_out if few else _by_products)(self.flow, self.distance, 0.0)
+        cells = np.arange(n * n).reshape(n, n)
+        known = {} if self.constraints is None else {"stated": self.constraints.stated()}
+        once: dict[str, Any] = {"facilities": one_of(cells), "places": one_of(cells.T)}
+        return Problem(quadratic=Q, domain="binary", constraints=known | once)
 
     def as_searched(self) -> Problem:
         """With products instead of couplings that were not written out yet, where these are many."""
@@ -391,13 +406,19 @@ def all_changes(F: Host, D: Host, p: Host) -> Host:
 
 
 def _matrices(flow: Any, distance: Any) -> tuple[Host, Host]:
-    for name, given in (("flow", flow), ("distance", distance)):
-        refuse_masked(name, given)
-    F, D = (np.ascontiguousarray(M, np.float64) for M in (flow, distance))
-    for name, M in (("flow", F), ("distance", D)):
-        if M.ndim != 2 or M.shape[0] != M.shape[1] or M.size == 0:
-            raise ValueError(f"`{name}` must be a square matrix; got shape {M.shape}")
-        refuse_huge(name, vector(name, M.ravel(), M.size, np.empty(0)), most_squared(M.size, 0))
+    F, D = _matrix("flow", flow), _matrix("distance", distance)
     if F.shape != D.shape:
         raise ValueError(f"`flow` and `distance` must have one shape; got {F.shape} and {D.shape}")
     return F, D
+
+
+def _matrix(name: str, given: Any) -> Host:
+    refuse_masked(name, given)
+    try:
+        M = np.ascontiguousarray(given).astype(np.float64, casting="same_kind", copy=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must be a dense matrix of real numbers; got {shown(given)}") from error
+    if M.ndim != 2 or M.shape[0] != M.shape[1] or M.size == 0:
+        raise ValueError(f"`{name}` must be a square matrix; got shape {M.shape}")
+    refuse_huge(name, vector(name, M.ravel(), M.size, np.empty(0)), most_squared(M.size, 0))
+    return M

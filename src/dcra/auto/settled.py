@@ -115,9 +115,10 @@ class Settled(Plan):
         return task.within(self.general)
 
     def _due(self, search: Search) -> bool:
+        if self.at_work:  # another thread has the tree: it is not to be looked at
+            return False
         going = search.seconds_left > LOADING if self.tree is None else not self.tree.done
-        able = search.feasible and not self.at_work
-        return going and able and bool(self.agreement) and self.searched >= SHORTEST
+        return going and search.feasible and bool(self.agreement) and self.searched >= SHORTEST
 
     def _slice(self, search: Search) -> Task:
         self.at_work = True

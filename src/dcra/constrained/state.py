@@ -83,6 +83,11 @@ class ConstrainedSearch(Search):
             self.feasible = not self.constraints.violation(self.compiled.in_domain(self.spins)).any()
             self.violated = self.constraints.violated(self.compiled.in_domain(self.spins))
         self.violation = self.constraints.furthest(self.compiled.in_domain(self.spins))
+        if self.feasible:  # as far as rows go: hard clauses are looked at by the problem alone
+            others = float(self.compiled.problem.violation(self.compiled.decode(self.spins)))
+            self.feasible, self.violation = others == 0, max(others, self.violation)
+        if not self.feasible and self.status is Status.OPTIMAL:
+            self.status = Status.INFEASIBLE
         self.fun = float(self.compiled.problem.objective(self.compiled.decode(self.spins)))
 
     @property

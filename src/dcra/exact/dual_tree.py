@@ -91,11 +91,11 @@ class DualProof(PreparedProof):
 
     def begin(self, squares: Squares | None) -> None:
         compiled, rows = self.compiled, rows_of(self.compiled, squares)
-        self.form = rows
         self.incumbent = Incumbent(compiled, rows)
         spins = np.zeros(compiled.n) if self.points is None else self.points[0]
         strides = strides_at(rows, np.asarray(compiled.in_domain(spins), np.float64))
         self.tree = DualTree(rows, strides, squares, self.incumbent)
+        self.form = rows  # last: whoever finds it finds a tree
         if self.points is not None:
             self._offer(self.points)
 

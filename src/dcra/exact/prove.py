@@ -86,12 +86,13 @@ class ProofState(PreparedProof):
         compiled, points = self.compiled, self.points
         x = None if points is None else compiled.in_domain(points[0])
         try:
-            self.form = form_of(compiled, mesh_at(self._summed(squares), x), squares)
+            form = form_of(compiled, mesh_at(self._summed(squares), x), squares)
         except Unfit:
             return
-        self.incumbent = Incumbent(compiled, self.form)
-        self.tree = ProofTree(self.form, self._first_slopes(points), self.incumbent)
-        self.log = ProofLog(self.form, self.record if type(self.form) is KinkForm else 0)
+        self.incumbent = Incumbent(compiled, form)
+        self.tree = ProofTree(form, self._first_slopes(form, points), self.incumbent)
+        self.log = ProofLog(form, self.record if type(form) is KinkForm else 0)
+        self.form = form  # last: whoever finds it finds a tree
         if points is not None:
             self._offer(points)
 
@@ -102,10 +103,8 @@ class ProofState(PreparedProof):
             return squares.stand_in(problem)
         return squared(problem) if is_lone_norm(problem) else problem
 
-    def _first_slopes(self, points: Host | None) -> Host:
+    def _first_slopes(self, form: KinkForm, points: Host | None) -> Host:
         """Where the relaxation begins: the slopes at a point that is known, or at the middle of the box."""
-        form = self.form
-        assert form is not None
         middle = np.full(form.n, (form.low + form.high) / 2)
         x = middle if points is None else self.compiled.in_domain(np.atleast_2d(points)[0])
         slopes = np.where(form.A @ x > form.b, form.hi, form.lo)

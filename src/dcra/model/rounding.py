@@ -104,7 +104,7 @@ def _values(loss: Loss, z: Host) -> Host:
 
 
 def smooth_size(problem: Problem, box: float = 1.0) -> float:
-    """The absolute values that are summed where |x_j| <= box: linear and quadratic parts, and the constant."""
+    """The absolute values that are summed where |x_j| <= box: linear, quadratic, and the constant."""
     size = abs(problem.constant)
     if problem.linear is not None:
         size += box * float(np.sum(np.abs(to_numpy(problem.linear))))

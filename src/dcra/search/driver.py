@@ -359,6 +359,10 @@ def solutions(search: Search) -> Solutions | None:
         return None
     spins, _ = search.pool.best()
     with nullcontext() if search.watch is None else search.watch.opened():  # each by itself, as `fun` was
+        off = search.compiled.problem.violation(search.compiled.decode(spins))
+        spins = spins[
+            off == np.min(off, initial=np.inf)
+        ]  # hard clauses are none of the rows that points had to satisfy
         values = np.asarray([float(search.compiled.judged(point[None])[0]) for point in spins])
     order = np.argsort(values, kind="stable")
     points = search.compiled.decode(spins[order])

@@ -79,6 +79,7 @@ def solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions,
 
 def solve_the_rest(begun: float, problem: Problem, options: SolveOptions, progress: bool) -> Result:
     """Solve for the variables that are free, and put the others back in."""
+    problem = problem.narrowable()
     given, part = options.x0, fixing(problem, options.fixed)
     if given is not None:
         given = partial_points(problem, "x0", given.x if isinstance(given, Result) else given)

@@ -70,13 +70,14 @@ class ClauseProblem(Problem):
         return int(np.count_nonzero(self.clauses.hard))
 
     def violation(self, x: Array) -> Any:
-        """False hard clauses: a float for x of shape (n,), (k,) for (k, n)."""
+        """False hard clauses, or what a row is off by where that is more: a float, or (k,) for x (k, n)."""
+        rows = super().violation(x)
         if not self.clauses.hard.any():
-            return super().violation(x)
+            return rows
         points = self.check_point("x", x)
         if points.ndim == 1:
-            return float(self.clauses.violated(points))
-        return np.array([float(self.clauses.violated(point)) for point in points])
+            return max(float(self.clauses.violated(points)), rows)
+        return np.maximum([float(self.clauses.violated(point)) for point in points], rows)
 
 
 class QuadraticForm(NamedTuple):
