@@ -150,5 +150,5 @@ def test_fixed_places_beyond_the_penalty():
     near = 1 - np.kron(np.eye(2), np.ones((3, 3)))
     found = qap(cliques, near, fixed={3: 1, 6: 1}, seed=0)
     assert (found.cost, found.result.fun, found.result.feasible) == (8.0, 8.0, True)
-    with pytest.raises(ValueError, match="with `fixed`.* cannot be satisfied"):
+    with pytest.raises(ValueError, match=r"with `fixed`.* cannot be satisfied"):
         qap(np.ones((3, 3)), np.ones((3, 3)), fixed={0: 1, 3: 1}, seed=0)

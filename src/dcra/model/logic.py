@@ -66,7 +66,7 @@ def clause(literals: Iterable[int]) -> Clause:
     >>> dcra.solve(dcra.Problem(linear=[1.0, 1.0], domain="binary", constraints=dcra.clause([1, 2]))).fun
     1.0
     """
-    if isinstance(literals, str) or not isinstance(literals, Iterable):
+    if not isinstance(literals, Iterable):
         raise TypeError(f"`literals` must be a sequence of integers, as in clause([1, -3]); got {literals!r}")
     found = tuple(literals)
     for literal in found:
