@@ -401,8 +401,8 @@ def _linear_rows(name: str, one: Any, n: int) -> Block:
         refuse_masked(f"{end}` of `{name}", given)
     if sparse.issparse(one.A):
         require_indices(f"A` of `{name}", one.A)
-    A: Any = one.A
-    A = A.astype(float) if sparse.issparse(A) else np.atleast_2d(np.asarray(A, float))
+    is_sparse: bool = sparse.issparse(one.A)
+    A: Any = one.A.astype(float) if is_sparse else np.atleast_2d(np.asarray(one.A, float))
     G: Any = sparse.csr_array(A)  # entries that stand twice are added in float64
     rows, columns = G.shape
     if columns != n:
