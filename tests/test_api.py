@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 import dcra
 from dcra._array import device_of
 from dcra.engines import DCRA, Sweep
-from dcra.losses import NAMES, Loss
+from dcra.losses import NAMES, Huber, Loss
 from dcra.methods import METHODS
 from dcra.model import operators
 
@@ -345,9 +348,24 @@ B = np.arange(3.0)
         ({"loss": 3}, TypeError, "`loss` must be a name, .*; got int"),
         ({"linear": np.ones(3)}, ValueError, r"`linear` must have shape \(4,\); got \(3,\)"),
         ({"linear": [1, 2, 3, np.inf]}, ValueError, "`linear` must be finite"),
-        ({"weights": np.ones(4)}, ValueError, r"`weight` must have shape \(3,\); got \(4,\)"),
-        ({"weights": -1.0}, ValueError, "`weight` must not be negative"),
-        ({"weights": np.ones(3), "loss": "linf"}, ValueError, "`weight` must be one number for LInf"),
+        ({"weights": np.ones(4)}, ValueError, r"`weights` must have shape \(3,\); got \(4,\)"),
+        ({"weights": np.ones((3, 1))}, ValueError, r"`weights` must .*; did you mean `np\.ravel\(weights\)`"),
+        ({"weights": -1.0}, ValueError, "`weights` must not be negative"),
+        ({"weights": np.ones(3), "loss": "linf"}, ValueError, "`weights` must be one number for LInf"),
+        (
+            {"loss": "huber:threshold=two"},
+            ValueError,
+            "'threshold' of loss 'huber' must be a number; got 'two'",
+        ),
+        ({"domain": {0, 1}}, ValueError, r"`domain` must be one of spin, .*; did you mean 'binary'\?"),
+        (
+            {"quadratic": np.eye(3)},
+            ValueError,
+            r"`quadratic` must have shape \(4, 4\) to match `A` of shape \(3, 4\); got \(3, 3\)",
+        ),
+        ({"weight": 2.0}, TypeError, "`minimize` takes A, b, .*; got `weight`; did you mean `weights`"),
+        ({"time_limt": 2.0}, TypeError, "`minimize` takes .*; got `time_limt`; did you mean `time_limit`"),
+        ({"zzz": 2.0}, TypeError, "`minimize` takes A, b, loss, .*; got `zzz`$"),
     ],
 )
 def test_bad_options(options, error, match):
@@ -385,6 +403,46 @@ def test_bad_options(options, error, match):
 def test_bad_data(matrix, b, error, match):
     with pytest.raises(error, match=match):
         dcra.minimize(matrix, b)
+
+
+def test_bad_options_of_a_batch():
+    batch = np.ones((3, 2))
+    with pytest.raises(ValueError, match=r"`weights` must have shape \(3,\); got \(4,\)"):
+        dcra.minimize_batch(A, batch, weights=np.ones(4))
+    with pytest.raises(
+        TypeError, match=r"`minimize_batch` takes A, B, .*; got `weight`; did you mean `weights`"
+    ):
+        dcra.minimize_batch(A, batch, weight=2.0)
+    with pytest.raises(ValueError, match="`B` must have shape"):
+        dcra.minimize_batch(A, np.ones((5, 2)))
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (
+            {"domain": "binary"},
+            r"`solve` takes no `domain`; it belongs .*: `problem\.replace\(domain=\.\.\.\)`",
+        ),
+        ({"constraints": ()}, r"`solve` takes no `constraints`; .*`problem\.replace\(constraints=\.\.\.\)`"),
+        ({"loss": "l1"}, r"no `loss`; it belongs to a term .*: `problem\.replace\(terms=\[dcra\.Term\("),
+        ({"sed": 3}, "`solve` takes problem, method, .*; got `sed`; did you mean `seed`"),
+    ],
+)
+def test_what_solve_does_not_take(options, match):
+    with pytest.raises(TypeError, match=match):
+        dcra.solve(dcra.Problem(dcra.Term("l1", A, B)), **options)
+
+
+def test_a_call_keeps_its_signature():
+    assert list(inspect.signature(dcra.minimize).parameters)[:4] == ["A", "b", "loss", "weights"]
+    assert list(inspect.signature(dcra.Term).parameters) == ["loss", "A", "b", "weight"]
+    assert pickle.loads(pickle.dumps(dcra.solve)) is dcra.solve
+
+
+def test_a_loss_in_a_word_with_its_option():
+    found = dcra.minimize(A, B, "huber:threshold=2", seed=0)
+    assert found.fun == dcra.minimize(A, B, Huber(2.0), seed=0).fun
 
 
 def test_bad_ranks():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dcra._array import Array, is_in_parts
 from dcra.engines.base import Engine
 from dcra.losses import Loss
+from dcra.messages import checked_keywords, renamed
 from dcra.model.pool import Pool
 from dcra.model.problem import Problem
 from dcra.model.quadratic import as_quadratic
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 
+@checked_keywords
 def minimize(
     A: Any,
     b: Array,
@@ -68,7 +70,8 @@ def minimize(
     b : (r,) array
     loss : str or Loss
         "l1", "squared", "huber", "hinge", "squared_hinge", "quantile", "epsilon_insensitive", "logistic",
-        "linear", "capped_l1", "l2", "linf", an object of `dcra.losses`, or one with `value` and `prox`.
+        "linear", "capped_l1", "l2", "linf"; with its option, as in "huber:threshold=2"; an object of
+        `dcra.losses`, or one with `value` and `prox`.
     weights : float or (r,) array, optional
         Row weights of the loss.
     domain : {"spin", "binary"} or Integers
@@ -107,8 +110,10 @@ def minimize(
         )
     watch = watch_for(begun, time_limit)
     kind: Any = Problem if isinstance(domain, str) else _kind_for(domain)
+    with renamed("weight", "weights"):
+        term = Term(loss, watched_operator(A, watch), b, 1.0 if weights is None else weights)
     problem = kind(
-        [Term(loss, watched_operator(A, watch), b, 1.0 if weights is None else weights)],
+        term,
         linear=linear,
         quadratic=None if quadratic is None else as_quadratic(quadratic, watch),
         domain=domain,
@@ -124,6 +129,7 @@ def _kind_for(domain: Any) -> Any:
     return IntegerProblem if isinstance(domain, Integers) else Problem
 
 
+@checked_keywords
 def solve(
     problem: Problem | IntegerProblem,
     *,
@@ -207,6 +213,7 @@ def solve(
     return solve_since(begin(device, getattr(problem, "like", None)), problem, options, progress)
 
 
+@checked_keywords
 def minimize_batch(
     A: Any,
     B: Array,
@@ -289,4 +296,5 @@ def minimize_batch(
 
     options = Asked(method, time_limit, starts, seed, n_jobs, executor, chunk, device)
     about = {"loss": loss, "weights": weights, "domain": domain, "linear": linear, "constraints": constraints}
-    return run_batch(A, B, about, options, x0, (callback, progress), begun)
+    with renamed("weight", "weights"):
+        return run_batch(A, B, about, options, x0, (callback, progress), begun)

@@ -57,19 +57,38 @@ def test_a_graph_in_all_its_forms():
 @pytest.mark.parametrize(
     ("graph", "match"),
     [
-        ([(0, 0)], "no edge from a node to itself; node 0 has one"),
-        ([(0, 1), (1, 0)], "each edge once"),
+        ([(0, 0)], "no edge from a node to itself; node 0 has one$"),
+        ([(0, 1), (1, 0)], r"each edge once; \(0, 1\) comes 2 times$"),
         ([(0, -1)], "nodes 0, 1, ...; got -1"),
         ([(0, 1, np.inf)], "finite weights"),
         ([], "at least one edge"),
         (sparse.csr_array((2, 3)), "square matrix; got shape"),
         (np.array([[0, 1], [2, 0]]), "its two triangles differ"),
         (np.eye(2), "its diagonal is not zero"),
+        (
+            [(0, 10**7)],
+            r"`graph` must name one in 100 of .* got 2 of 0, ..., 10000000. networkx.Graph\(edges\)",
+        ),
+        (
+            [[0, 1, 2], [1, 0, 3], [2, 3, 0]],
+            r"comes 2 times; a list is read as edges, .* numpy.array\(graph\)",
+        ),
+        (np.ones((2, 3)), r"has one; an array of shape \(2, 3\) is read as edges, a matrix must be square"),
+        (np.array(EDGES)[:3, :3], r"differ; a square array is read as a matrix, .* give graph.tolist\(\)"),
+        (np.eye(4), "its diagonal is not zero$"),
     ],
 )
 def test_bad_graphs(graph, match):
     with pytest.raises(ValueError, match=match):
         maxcut(graph)
+
+
+def test_edges_as_an_array_have_whole_numbers_for_nodes_too():
+    assert maxcut(np.array(EDGES), seed=0).weight == 8.0
+    assert maxcut(np.array(EDGES)[:3].tolist(), seed=0).weight == 7.0
+    assert maxcut(weights(EDGES) > 0, seed=0).weight == 3.0
+    up, down = maxcut([(3, 5)], seed=0).sides
+    assert sorted(up + down) == [0, 1, 2, 3, 4, 5]
 
 
 def test_an_empty_cut_weighs_zero():
@@ -79,11 +98,35 @@ def test_an_empty_cut_weighs_zero():
 
 
 def test_graphs_of_another_kind():
-    with pytest.raises(TypeError, match="networkx graph, a matrix, or edges"):
-        maxcut(5)
+    for graph in (5, "ab", {(0, 1): 2.0}):
+        with pytest.raises(TypeError, match="networkx graph, a matrix, or edges"):
+            maxcut(graph)
     networkx = pytest.importorskip("networkx")
     with pytest.raises(ValueError, match="undirected"):
         maxcut(networkx.DiGraph([(0, 1)]))
+    with pytest.raises(ValueError, match="node 'a' has one"):
+        maxcut(networkx.Graph([("a", "a")]))
+    with pytest.raises(TypeError, match=r"numbers for weights; edge \('a', 'b'\) has 'heavy'"):
+        maxcut(networkx.Graph([("a", "b", {"weight": "heavy"})]))
+
+
+@pytest.mark.parametrize(
+    ("graph", "match"),
+    [
+        ([(0.7, 1.2), (1, 2)], "whole numbers 0, 1, ... for nodes; got 0.7"),
+        ([("a", "b"), ("b", "c")], r"got 'a'. networkx.Graph\(edges\) takes labels of any kind"),
+        ([(0, np.nan)], "for nodes; got nan"),
+        ([(0, 1, "3")], r"`graph` must have numbers for weights; edge \(0, 1\) has '3'"),
+        ([(0, 1, None)], "has None"),
+        ([0, 1], r"edges \(i, j\) or \(i, j, weight\); got 0"),
+        ([(0, 1, 2, 3)], r"edges \(i, j\) or \(i, j, weight\); got \(0, 1, 2, 3\)$"),
+        ([[0, 1, 2, 3]] * 4, r"got \[0, 1, 2, 3\]; a list is read as edges"),
+        (np.array([[0, 1j], [1j, 0]]), "`graph` must hold real numbers; got dtype complex128"),
+    ],
+)
+def test_edges_of_what_is_no_number(graph, match):
+    with pytest.raises(TypeError, match=match):
+        maxcut(graph)
 
 
 def test_qubo_and_ising():
@@ -91,8 +134,40 @@ def test_qubo_and_ising():
     assert qubo(np.array([[-1, 3], [0, -2]]), constant=5.0, seed=0).fun == 3.0
     assert ising({0: 1.0, 2: -1.0}, {(0, 1): -1.0}, seed=0).fun == -3.0
     assert ising(None, np.array([[0.0, 1.0], [0.0, 0.0]]), seed=0).fun == -1.0
-    with pytest.raises(ValueError, match="at least one entry"):
-        qubo({})
+    assert qubo([[1, 2], [3, -4]], {0: -9.0}, seed=0).fun == -8.0
+    assert qubo({(3, 7): -1.0}, {2: 0.5}, seed=0).x.size == 8
+    for Q, linear, match in (
+        ({}, None, "`Q` must hold at least one entry"),
+        (np.ones((2, 3)), None, r"`Q` must be square, of shape \(n, n\); got \(2, 3\)"),
+        (np.eye(2), np.ones(3), r"`linear` must have shape \(2,\); got \(3,\)"),
+        (np.eye(2), {"a": 1.0}, r"`linear` must have keys in \[0, 2\), the rows of `Q`; got 'a'"),
+        ({(0, 10**7): 1.0}, None, r"^`Q` must name one in 100 .* got 2 of 0, ..., 10000000. .* strings: str"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            qubo(Q, linear)
+    with pytest.raises(ValueError, match=r"`h` must have keys in \[0, 2\), the rows of `J`; got 2"):
+        ising({2: 1.0}, np.eye(2))
+    with pytest.raises(ValueError, match=r"`J` and `h` must name one in 100 .* got 3 of 0, ..., 10000000"):
+        ising({10**7: 1.0}, {(0, 1): 1.0})
+
+
+@pytest.mark.parametrize("rows", [[(0, 1, 2.0)], [[0, 1, 2.0], [1, 2, 3.0]], [(0, 1, 2.0)] * 3])
+def test_triples_are_neither_a_matrix_nor_a_dict(rows):
+    match = r"got a list of triples: write \{\(0, 1\): 2.0\}, or numpy.array\(Q\) if it is a matrix"
+    with pytest.raises(TypeError, match=match):
+        qubo(rows)
+    assert qubo([[0, 1, 2.0], [0, 0, 3.0], [0, 0, -1.0]], seed=0).fun == -1.0
+    with pytest.raises(TypeError, match=r"`Q` must be a matrix or a dict \{\(i, j\): value\}; got None"):
+        qubo(None)
+
+
+def test_options_that_are_none_are_named():
+    calls = (lambda **o: maxcut(EDGES, **o), lambda **o: qubo(np.eye(2), **o))
+    for call in (*calls, lambda **o: ising(None, np.eye(2), **o)):
+        with pytest.raises(TypeError, match=r"`\*\*options` must be one of .*; did you mean 'time_limit'"):
+            call(timelimit=1)
+        with pytest.raises(TypeError, match=r"`constraints` go into dcra.Problem\(quadratic=.*, constraints"):
+            call(constraints=dcra.exactly(1))
 
 
 def brute_force(F, D):
@@ -225,6 +300,12 @@ def test_swaps_without_compiled_loops():
 def test_bad_assignment_data(F, D, match):
     with pytest.raises(ValueError, match=match):
         qap(F, D)
+
+
+@pytest.mark.parametrize("D", ["b", [["1", "2"], ["3", "4"]], [[1, 2], [3]], 1j * np.eye(2), None])
+def test_assignment_data_of_another_kind(D):
+    with pytest.raises(TypeError, match="`distance` must be a dense matrix of real numbers; got"):
+        qap(np.eye(2), D)
 
 
 def random_graph(n, seed, density=0.5):

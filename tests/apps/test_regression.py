@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import LinearConstraint
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -355,6 +356,8 @@ def test_outlier_report_of_an_exact_fit(rng):
             ValueError,
             "`threshold` must be positive and finite; got -1.0",
         ),
+        ({"loss": "huber", "threshold": "a"}, TypeError, "`threshold` must be a number; got 'a'"),
+        ({"loss": "quantile", "quantile": "a"}, TypeError, "`quantile` must be a number; got 'a'"),
         (
             {"loss": "quantile", "quantile": 1.5},
             ValueError,
@@ -386,6 +389,13 @@ def test_intercept_needs_a_loss_that_grows_on_both_sides(rng, loss):
 def test_bad_data_are_explained(rng):
     X, y, _, _ = make_data(rng)
     model = BinaryRegressor(random_state=0)
+    for words in (["a"] * 30, np.array([*"1b"] * 15, object)):
+        with pytest.raises(
+            TypeError, match=r"`y` must hold real numbers; got dtype .*; entry \d \(from 0\) is"
+        ):
+            model.fit(X, words)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(X, np.where(y > 0, y, np.nan))
     with pytest.raises(ValueError, match="`sample_weight` needs a loss that is a sum over rows; LInf is not"):
         BinaryRegressor("linf").fit(X, y, sample_weight=np.ones(30))
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
@@ -538,3 +548,30 @@ def test_bad_priors(rng, options, error, match):
     X, y, _, _ = make_data(rng)
     with pytest.raises(error, match=match):
         BinaryRegressor(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("rounds", [_intercept.MAX_ROUNDS, 1])
+@pytest.mark.parametrize("scale", [1.0, "fit"])
+def test_no_intercept_mends_constraints_that_no_weights_satisfy(monkeypatch, rounds, scale):
+    """Weights that violate them may fit exactly, or call for another intercept: neither is an answer."""
+    monkeypatch.setattr(_intercept, "MAX_ROUNDS", rounds)
+    odd = LinearConstraint([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 0, 0)
+    for y in ([-1.0, 1.0, 1.0], [-5.0, 1.0, 2.0]):
+        model = BinaryRegressor(fit_intercept=True, random_state=0, constraints=odd, scale=scale)
+        result = model.fit(np.eye(3), y).result_
+        assert result.status == "infeasible"
+        assert not result.feasible
+        assert result.violation == 2.0
+
+
+def test_weights_that_violate_constraints_prove_nothing():
+    """Whatever a search without proofs ends at, only points that satisfy the constraints are optimal."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        ring = np.eye(5) + np.roll(np.eye(5), 1, axis=1)  # five signs around it cannot all differ
+        w = rng.choice([-1.0, 1.0], 5)
+        rules = LinearConstraint(ring, 0, 0)
+        model = BinaryRegressor(fit_intercept=True, method="flip", starts=2, random_state=0, constraints=rules)
+        result = model.fit(np.eye(5), w + 2.0).result_
+        assert not result.feasible
+        assert result.status != "optimal"

@@ -242,6 +242,7 @@ def single_array(path: Path) -> None:
 
 
 I, ONES = np.eye(3), np.ones(3)
+SCIPY = "this is a matrix of scipy.sparse, not a problem; take it by `scipy.sparse.load_npz` and give it to"
 CSC = {"A_data": ONES, "A_indices": np.arange(3), "A_indptr": np.arange(4), "A_shape": np.array([3, 3])}
 
 
@@ -258,6 +259,8 @@ CSC = {"A_data": ONES, "A_indices": np.arange(3), "A_indptr": np.arange(4), "A_s
         ("p.npz", saved(b=ONES), "`A` is missing; the file holds b"),
         ("p.npz", saved(), "`A` is missing; the file holds nothing"),
         ("p.npz", saved(A=I, b=ONES, weight=ONES), "unknown arrays weight; known are A, b, loss, weights"),
+        ("p.npz", lambda path: sparse.save_npz(path, sparse.eye_array(3)), SCIPY),
+        ("p.npz", lambda path: sparse.save_npz(path, sparse.csr_array(I)), SCIPY),
         ("p.npz", saved(A=I, b=np.array([{}] * 3)), "`b` holds pickled Python objects"),
         ("p.npz", saved(A=I, b=np.ones(2)), r"`b` must have shape \(3,\) to match `A`"),
         ("p.npz", saved(A=I, b=ONES * np.nan), "`b` must be finite"),
@@ -276,6 +279,14 @@ CSC = {"A_data": ONES, "A_indices": np.arange(3), "A_indptr": np.arange(4), "A_s
         ("p.mtx", bytes_of(BANNER + b"2 2 2\n1 1 3\n"), "Truncated file"),
         ("p.mtx", bytes_of(BANNER + b"2 2 1\n1 9 3\n"), "index out of bounds"),
         ("p.mtx", bytes_of(BANNER + b"2 2 1\n1 1 3\n"), r"neither p_b\.mtx nor p\.b\.mtx"),
+        (
+            "p.mtx",
+            bytes_of(BANNER + b"2 2 1\n1 1 3\n"),
+            r"; a Q alone, as x'Qx, is read from a \.coo, \.qubo or",
+        ),
+        ("p.mtx", bytes_of(BANNER + b"2 3 1\n1 1 3\n"), r"\(or \.mtx\.gz\) is beside it$"),
+        ("p.npy", single_array, "a single array, not a problem; take it by `numpy.load`"),
+        ("p.mat", bytes_of(b"MATLAB 5.0 MAT-file"), "a file of MATLAB, not a problem; .*`scipy.io.loadmat`"),
         ("p.mtx.gz", bytes_of(gzip.compress(BANNER * 99)[:30]), "damaged or cut short"),
     ],
 )

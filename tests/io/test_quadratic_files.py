@@ -145,6 +145,12 @@ BAD = [
     ("a.rud", "-3 1\n1 2 1\n", "line 1: the number of nodes must not be negative"),
     ("a.rud", "3000000000 1\n1 2 1\n", "line 1: .*nodes is 3000000000 in a file of 19 bytes with 1 entries"),
     ("a.rud", "0 0\n", "line 1: a graph needs at least one node"),
+    (
+        "a.edges",
+        "0 1\n1 2\n2 0\n",
+        "line 1 must be `n m`, .*; got '0 1'. This looks like an edge list without",
+    ),
+    ("a.edges", "1 2\n2 3\n", "line 1 must be `n m`, .* nodes count from 1; got '1 2'"),
     ("a.rud", "3 2\n1 2 1\n", "line 1 promises 2 edges; the file has 1"),
     ("a.rud", "3 1\n1 4 1\n", r"line 2: index 4 is outside 1..3"),
     ("a.rud", "3 1\n0 2 1\n", r"line 2: index 0 is outside 1..3 \(indices are 1-based\)"),
@@ -165,6 +171,12 @@ BAD = [
     ("a.txt", "hello world\n", "unknown extension .txt"),
     ("a.txt", "", "the file is empty"),
 ]
+
+
+@pytest.mark.parametrize("path", [3, b"a.coo", None])
+def test_paths_are_words(path):
+    with pytest.raises(TypeError, match=f"`path` must be a str or a path; got {path}"):
+        io.read(path)
 
 
 @pytest.mark.parametrize(("name", "text", "match"), BAD)

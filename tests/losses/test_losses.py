@@ -382,6 +382,12 @@ def test_contract_finds_a_batch_axis_that_is_summed():
         (lambda: Huber(float("nan")), ValueError, "`threshold` must be positive and finite; got nan"),
         (lambda: CappedL1(-1.0), ValueError, "`cap` must be positive and finite; got -1.0"),
         (lambda: Quantile(1.0), ValueError, "`q` must lie strictly between 0 and 1; got 1.0"),
+        (lambda: Huber("a"), TypeError, "`threshold` must be a number; got 'a'"),
+        (lambda: CappedL1(None), TypeError, "`cap` must be a number; got None"),
+        (lambda: Quantile([0.5, 0.6]), TypeError, r"`q` must be a number; got \[0\.5, 0\.6\]"),
+        (lambda: EpsilonInsensitive(np.ones(2)), TypeError, "`epsilon` must be a number; got dtype float64"),
+        (lambda: as_loss("hubr:threshold=2"), ValueError, "got 'hubr'; did you mean 'huber'"),
+        (lambda: as_loss("huber:threshold=1_0"), ValueError, "'threshold' of loss 'huber' must be a number"),
         (lambda: EpsilonInsensitive(-0.1), ValueError, "`epsilon` must be finite and not negative; got -0.1"),
     ],
 )

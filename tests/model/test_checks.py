@@ -51,7 +51,7 @@ LABELS = np.ma.masked_equal([0, 1], 1)
         (lambda: dcra.minimize_batch(np.eye(3), np.eye(3), linear=MASKED), "`linear` must not be masked"),
         (lambda: dcra.integers(ROW, 5), "`low` must not be masked"),
         (lambda: apps.maxcut(MASKED), "`graph` must not be masked"),
-        (lambda: apps.qubo(MASKED), "`quadratic` must not be masked"),
+        (lambda: apps.qubo(MASKED), "`Q` must not be masked"),
         (lambda: compressed_sensing.recover(np.eye(3), ROW), "`y` must not be masked"),
         (lambda: mimo.detect(MASKED, np.ones(3)), "`H` must not be masked"),
         (lambda: mimo.detect(np.eye(3), ROW), "`y` must not be masked"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pylops
 import pytest
@@ -311,9 +313,26 @@ def test_finite_numbers_whose_sum_is_not(xp):
         (np.ones((2, 2, 2)), ValueError, "got 3 dimension"),
         (sparse.coo_array(np.ones(3)), ValueError, "got 1 dimension"),
         (3.0, ValueError, "got 0 dimension"),
-        (None, TypeError, "`A` must hold real numbers; got dtype object"),
-        (np.array([[1, None]]), TypeError, "`A` must hold real numbers; got dtype object"),
-        ([["a", "b"]], TypeError, "`A` must hold real numbers; got dtype <U1"),
+        (None, TypeError, "`A` must hold real numbers; got None"),
+        (
+            np.array([[1, None]]),
+            TypeError,
+            r"`A` must hold real numbers; got dtype object; row 0, column 1 \(from 0\) is None\. Make a",
+        ),
+        ([["1", "b"]], TypeError, r"real numbers; got dtype <U1; row 0, column 1 \(from 0\) is 'b'"),
+        ([["1", "2"]], TypeError, r"got dtype <U1\. `numpy\.asarray\(\.\.\., float\)` makes numbers of it"),
+        (
+            "data.csv",
+            TypeError,
+            r"`A` must .*; got 'data\.csv'\. A file is read by `dcra\.io\.read` or `numpy",
+        ),
+        (Path("data.csv"), TypeError, r"A file is read by `dcra\.io\.read` or `numpy\.loadtxt`"),
+        (
+            [[1, 2], [3]],
+            ValueError,
+            r"`A` must have rows of one length; got 2 in row 0, 1 in row 1 \(from 0\)",
+        ),
+        ([[[1], [2, 3]]], ValueError, "`A` must have rows of one length$"),
         (np.zeros((2, 2), "M8[s]"), TypeError, "`A` must hold real numbers; got dtype datetime64"),
         (np.eye(2) * 1j, TypeError, r"`A` must be real; got complex128. Stack the real and imaginary parts"),
         (sparse.csr_array(np.eye(2) * 1j), TypeError, "`A` must be real; got complex128"),
@@ -328,6 +347,42 @@ def test_finite_numbers_whose_sum_is_not(xp):
 def test_errors(A, error, match):
     with pytest.raises(error, match=match):
         as_operator(A)
+
+
+class Frame:
+    """A data frame whose columns have types of their own, so that its array is one of objects."""
+
+    columns = ("size", "city")
+
+    def __init__(self, *rows):
+        self.rows = rows
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.rows, dtype or object)
+
+    def to_numpy(self, dtype):
+        return np.array(self.rows, dtype)
+
+
+@pytest.mark.parametrize(
+    ("frame", "match"),
+    [
+        (Frame((1, 2.0), (3, "4")), r"got dtype object\. `to_numpy\(float\)` makes numbers of it"),
+        (Frame((1, 2.0), (3, "Rome")), r"row 1, column 1 \(from 0\), of column 'city', is 'Rome'\. Make a"),
+    ],
+)
+def test_data_frames_of_objects(frame, match):
+    with pytest.raises(TypeError, match=match):
+        as_operator(frame)
+
+
+def test_an_array_that_cannot_be_made_keeps_its_own_words():
+    class Broken:
+        def __array__(self, dtype=None, copy=None):
+            raise ValueError("no data here")
+
+    with pytest.raises(ValueError, match="no data here"):
+        as_operator(Broken())
 
 
 OWN = {
@@ -459,3 +514,11 @@ def test_sparse_tensors_get_a_sentence():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match=r"got one of layout torch\.sparse_coo\. Take `A\.to_dense\(\)`"):
         as_operator(torch.eye(3).to_sparse())
+
+
+def test_entries_that_stand_twice_are_added_in_float64():
+    """Where small integers or truth values are meant, their own sums would wrap around."""
+    rows, columns = [0, 0, 0], [0, 0, 1]
+    for kind, value in ((np.int8, 100), (np.uint8, 200), (np.bool_, 1)):
+        A = sparse.coo_array((np.array([value, value, 1], kind), (rows, columns)), shape=(1, 2))
+        np.testing.assert_array_equal(as_operator(A).apply(np.ones(2)), [2.0 * value + 1])

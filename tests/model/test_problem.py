@@ -299,7 +299,39 @@ NOT_FINITE = np.array([[1.0, np.nan], [0.0, 1.0]])
             r"`b` must have shape \(5,\) to match `A` of shape \(5, 3\); got \(4,\)",
         ),
         (lambda: Term("l1", WIDE, np.ones(3)), ValueError, r"\(did you mean `A.T`\?\); got \(3,\)"),
-        (lambda: Term("l1", WIDE, np.ones((5, 1))), ValueError, r"`b` must have shape \(5,\).*got \(5, 1\)"),
+        (
+            lambda: Term("l1", WIDE, np.ones((5, 1))),
+            ValueError,
+            r"`b` must have shape \(5,\).*got \(5, 1\); did you mean `np\.ravel\(b\)`\?",
+        ),
+        (
+            lambda: Term("l1", EYE, [[1], [2, 3]]),
+            ValueError,
+            "`b` must have rows of one length; got 1 in row 0",
+        ),
+        (
+            lambda: Term("l1", EYE, 0, [1, [2]]),
+            ValueError,
+            "`weight` must have rows of one length$",
+        ),
+        (
+            lambda: Term("l1", EYE, sparse.csr_array([[1.0], [2.0]])),
+            TypeError,
+            r"`b` must be dense; got a scipy\.sparse matrix of shape \(2, 1\)\. Write `b\.toarray\(\)\.ravel",
+        ),
+        (lambda: Term("l1", EYE, "b.csv"), TypeError, r"got 'b\.csv'\. A file is read by `dcra\.io\.read`"),
+        (
+            lambda: Term("l1", EYE, 0, weights=2),
+            TypeError,
+            "`Term` takes loss, A, b, weight; .*mean `weight`",
+        ),
+        (lambda: Problem(linear=[[1], [2, 3]]), ValueError, "`linear` must have rows of one length"),
+        (
+            lambda: Problem([Term("l1", WIDE, 0)], quadratic=EYE),
+            ValueError,
+            r"`quadratic` must have shape \(3, 3\) to match `A` of shape \(5, 3\); got \(2, 2\)",
+        ),
+        (lambda: Problem(quadratic=[[1, 2], [3]]), ValueError, "`quadratic` must have rows of one length"),
         (lambda: Term("l1", WIDE, 0, np.ones(3)), ValueError, r"`weight` must have shape \(5,\).*got \(3,\)"),
         (
             lambda: Problem([Term("l1", WIDE, 0)], linear=np.ones(5)),
@@ -331,19 +363,25 @@ NOT_FINITE = np.array([[1.0, np.nan], [0.0, 1.0]])
         (
             lambda: Term("l1", NOT_FINITE, 0),
             ValueError,
-            "`A` must be finite; it holds NaN or infinite entries",
+            r"`A` must be finite; row 0, column 1 \(from 0\) is nan\. Give it a value, or leave it out",
         ),
-        (lambda: Term("l1", NOT_FINITE.T.copy(order="F"), 0), ValueError, "`A` must be finite"),
+        (lambda: Term("l1", NOT_FINITE.T.copy(order="F"), 0), ValueError, "finite; row 1, column 0"),
         (lambda: Term("l1", np.diag([np.inf, -np.inf]), 0), ValueError, "`A` must be finite"),
-        (lambda: Term("l1", sparse.csr_array(NOT_FINITE), 0), ValueError, "`A` must be finite"),
+        (lambda: Term("l1", sparse.csr_array(NOT_FINITE), 0), ValueError, "finite; row 0, column 1 .*is nan"),
+        (
+            lambda: Term("l1", MatrixFree(aslinearoperator(NOT_FINITE)), 0),
+            ValueError,
+            r"`A` must be finite; entry 0 \(from 0\) of its product with ones is nan",
+        ),
+        (lambda: Problem(quadratic=np.diag([1, -np.inf])), ValueError, "`quadratic` .*column 1 .*is -inf"),
         (lambda: Term("l1", aslinearoperator(NOT_FINITE), 0), ValueError, "`A` must be finite"),
         (
             lambda: Term("l1", EYE, [0, np.nan]),
             ValueError,
-            "`b` must be finite; it holds NaN or infinite entries",
+            r"`b` must be finite; entry 1 \(from 0\) is nan\. Give it a value, or leave it out",
         ),
-        (lambda: Term("l1", EYE, np.inf), ValueError, "`b` must be finite"),
-        (lambda: Term("l1", EYE, 0, np.nan), ValueError, "`weight` must be finite"),
+        (lambda: Term("l1", EYE, np.inf), ValueError, "`b` must be finite; got inf"),
+        (lambda: Term("l1", EYE, 0, np.nan), ValueError, "`weight` must be finite; got nan"),
         (lambda: Term("l1", EYE, 0, [1, np.inf]), ValueError, "`weight` must be finite"),
         (lambda: Problem(linear=[1, -np.inf]), ValueError, "`linear` must be finite"),
         (lambda: Problem(linear=[1], constant=np.nan), ValueError, "`constant` must be finite; got nan"),
@@ -387,6 +425,10 @@ NOT_FINITE = np.array([[1.0, np.nan], [0.0, 1.0]])
             ValueError,
             "`domain` must be one of spin, binary; got '01'$",
         ),
+        (lambda: Problem(linear=[1], domain={0, 1}), ValueError, r"got \{0, 1\}; did you mean 'binary'\?"),
+        (lambda: Problem(linear=[1], domain=(-1, 1)), ValueError, r"got \(-1, 1\); did you mean 'spin'\?"),
+        (lambda: Problem(linear=[1], domain=[[0], 1]), ValueError, r"spin, binary; got \[\[0\], 1\]$"),
+        (lambda: Problem(3), TypeError, "`terms` must hold dcra.Term objects; got int"),
         (lambda: Problem(), ValueError, "a problem needs `terms`, `linear` or `quadratic`"),
         (lambda: Problem([("l1", EYE, 0)]), TypeError, "`terms` must hold dcra.Term objects; got tuple"),
         (
@@ -411,6 +453,16 @@ NOT_FINITE = np.array([[1.0, np.nan], [0.0, 1.0]])
 def test_errors(make, error, match):
     with pytest.raises(error, match=match):
         make()
+
+
+def test_one_term_needs_no_list():
+    term = Term("l1", EYE, 0)
+    assert Problem(term).terms == (term,)
+    assert Problem(iter([term, term])).terms == (term, term)
+
+
+def test_a_loss_in_a_word_with_its_option():
+    assert Term("huber:threshold=2", EYE, 0).loss == Huber(2.0)
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,9 @@ def test_bad_quadratics(Q, error, match):
 
 
 def test_shapes_must_agree():
-    with pytest.raises(ValueError, match=r"`quadratic` must have shape \(3, 3\) to match `terms`"):
+    with pytest.raises(
+        ValueError, match=r"`quadratic` must have shape \(3, 3\) to match `A` of shape \(2, 3\)"
+    ):
         Problem([Term("l1", np.ones((2, 3)), 0.0)], quadratic=np.eye(2))
     with pytest.raises(ValueError, match=r"`linear` must have shape \(2,\)"):
         Problem(quadratic=np.eye(2), linear=np.ones(3))

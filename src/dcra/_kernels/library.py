@@ -53,7 +53,7 @@ def warn_if_missing() -> None:
     """Say once in a process that array code does the work."""
     if not available():
         warnings.warn(
-            f"{why_not()}: array code, which finds less, is used; {cure()}", RuntimeWarning, stacklevel=5
+            f"{why_not()}: array code, which finds less, is used; {cure()}", RuntimeWarning, stacklevel=6
         )
 
 

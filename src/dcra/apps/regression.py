@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
 from typing import Any
 
@@ -15,7 +17,9 @@ from dcra.apps._scale import Scaled, fit_scale
 from dcra.apps._sharing import SharesExecutor
 from dcra.engines.base import Engine
 from dcra.losses import Huber, Loss, Quantile, as_loss
+from dcra.losses.table import require_fraction, require_positive
 from dcra.model.checks import refuse_masked
+from dcra.model.numbers import first_fault, no_numbers
 from dcra.model.term import vector
 from dcra.search.checks import check_seconds
 from dcra.search.interrupts import on_interrupt
@@ -84,8 +88,9 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
     scale_ : float, or (n_outputs,) array
     result_ : Result, or list of them, one for each output
         Of the last binary solve. Its objective is that of the fitted model; "optimal" and the lower bound are
-        meant for the fitted intercept, the seconds are those of the whole fit. After Ctrl-C the status is
-        "interrupted", and the model is the best so far.
+        meant for all weights, with whatever intercept if one is fitted, "infeasible" for the constraints alone.
+        The seconds are those of the whole fit. After Ctrl-C the status is "interrupted", and the model is the
+        best so far.
     lower_bound_ : float
         No weights, with whatever intercept if one is fitted, have a smaller objective.
     objective_path_ : list of float
@@ -159,10 +164,11 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
         begun = time.perf_counter()
         for name, given in (("X", X), ("y", y), ("sample_weight", sample_weight)):
             refuse_masked(name, given)
-        X, y = validate_data(self, X, y, accept_sparse="csc", y_numeric=True, multi_output=True)
+        with _targets(y):
+            X, y = validate_data(self, X, y, accept_sparse="csc", y_numeric=True, multi_output=True)
+            y = np.asarray(y, np.float64)
         loss = self._loss()
         weight = _row_weights(sample_weight, X, loss)
-        y = np.asarray(y, np.float64)
         linear = None if self.linear is None else vector("linear", self.linear, X.shape[1], np.empty(0))
         rules = () if self.constraints is None else self.constraints
         data = Data(_as_float(X), y, weight, loss, self.domain, linear, rules)
@@ -243,12 +249,13 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
         check_is_fitted(self)
         if self.coef_.ndim == 2:
             raise ValueError("`outliers` needs a fit of one output; fit each column of y by itself")
-        if not 0 < factor < inf:
-            raise ValueError(f"`factor` must be positive and finite; got {factor!r}")
+        require_positive("factor", factor)
         refuse_masked("X", X)
         refuse_masked("y", y)
-        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), y_numeric=True, reset=False)
-        return report(np.asarray(y, np.float64), self._predict(X), float(factor))
+        with _targets(y):
+            X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), y_numeric=True, reset=False)
+            y = np.asarray(y, np.float64)
+        return report(y, self._predict(X), float(factor))
 
     def _predict(self, X: Any) -> Host:
         return np.asarray(X @ self.coef_.T + self.intercept_, np.float64)
@@ -257,8 +264,7 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
         if self.loss == "huber":
             return Huber(self.threshold)
         if self.loss == "quantile":
-            if not 0 < self.quantile < 1:
-                raise ValueError(f"`quantile` must lie strictly between 0 and 1; got {self.quantile!r}")
+            require_fraction("quantile", self.quantile)
             return Quantile(1 - self.quantile)
         return as_loss(self.loss)
 
@@ -267,6 +273,18 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
         if isinstance(self.random_state, int | np.integer):
             return int(self.random_state)
         return int(state.randint(2**31))
+
+
+@contextmanager
+def _targets(y: Any) -> Iterator[None]:
+    """Where what is inside fails because of words in y, these are named."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        host = np.asarray(y)
+        if host.dtype.kind in "OUS" and host.ndim and first_fault(host) is not None:
+            raise no_numbers("y", y) from error
+        raise
 
 
 def _row_weights(sample_weight: Any, X: Any, loss: Loss) -> Host | None:

@@ -50,6 +50,9 @@ OPEN = ("npz", "mtx", "mtx.gz", "marketsplit")
 """Formats of residuals, which any loss may judge. The others say themselves what their numbers mean: clauses,
 cuts, permutations; there is no other loss or domain for these."""
 
+TEXT = ("txt", "csv", "tsv")
+"""Extensions that say nothing of a format: no other is taken for what was meant."""
+
 PathLike = str | os.PathLike[str]
 
 
@@ -166,7 +169,8 @@ def _unknown(path: Path) -> str:
     known = ", ".join(f".{extension}" for extension in _extensions())
     if not path.suffix:
         return f"the name has no extension; known are {known} (or say `format`)"
-    near = get_close_matches(path.suffix[1:].lower(), _extensions(), n=1)
+    given = path.suffix[1:].lower()
+    near = [] if given in TEXT else get_close_matches(given, _extensions(), n=1)
     hint = f"; did you mean .{near[0]}?" if near else ""
     return f"unknown extension {path.suffix}; known are {known}{hint}"
 

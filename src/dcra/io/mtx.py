@@ -32,8 +32,10 @@ def read(path: Path, b: Path | None) -> Problem:
     rhs, cost, square = b or _beside(path, "b"), _beside(path, "c"), _beside(path, "Q")
     if rhs is None:
         name = _stem(path)
+        alone = "; a Q alone, as x'Qx, is read from a .coo, .qubo or .npz file"
         raise ValueError(
             f"no right-hand side: neither {name}_b.mtx nor {name}.b.mtx (or .mtx.gz) is beside it"
+            + (alone if A.shape[0] == A.shape[1] else "")
         )
     stated = _stated(data)
     term = Term(parse_loss(stated.get("loss", "l1")), A, _vector(rhs, A.shape[0], "rows"))

@@ -104,6 +104,11 @@ def _has_term(arrays: Arrays) -> bool:
 
 def _refuse_unknown(arrays: Arrays, suffixes: list[str]) -> None:
     """A misspelt name must not be a part that is silently left out."""
+    if {"format", "shape", "data"} <= arrays.keys():
+        raise ValueError(
+            "this is a matrix of scipy.sparse, not a problem; take it by `scipy.sparse.load_npz` and give it "
+            "to `dcra.minimize`, as A with its b, or as `quadratic` to `dcra.Problem`"
+        )
     known = {name + suffix for name in (*TERM, *SPARSE, "A_format") for suffix in suffixes} | {*WHOLE, *ROWS}
     unknown = [name for name in arrays if name not in known]
     if unknown:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dcra.io import limits
+from dcra.messages import shown
 
 STANDARD_INPUT = "-"
 KINDS = (
@@ -54,6 +55,8 @@ def opened(path: Path) -> BinaryIO:
 @contextmanager
 def spooled(path: str | os.PathLike[str]) -> Iterator[Path]:
     """The path of a file; for `-` that of a copy of standard input, which is called so in complaints."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"`path` must be a str or a path; got {shown(path)}")
     if os.fspath(path) != STANDARD_INPUT:
         yield Path(path)
         return

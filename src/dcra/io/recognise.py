@@ -9,9 +9,16 @@ from typing import NamedTuple
 from dcra.io.contents import NotText, text_of
 from dcra.io.coordinates import TextLine, head_of, lines_of
 from dcra.io.numbers import integer, real
+from dcra.io.paths import opened
 
 DIMACS = ("qubo", "cnf", "wcnf")
 MPS_SECTIONS = ("NAME", "ROWS", "OBJSENSE", "OBJSENSE:")
+STRANGERS = {
+    b"\x93NUMPY": "a single array, not a problem; take it by `numpy.load` and give it to `dcra.minimize`",
+    b"MATLAB 5.0": "a file of MATLAB, not a problem; take its arrays by `scipy.io.loadmat`",
+}
+"""What files of others begin with."""
+
 LP_AIMS = ("min", "minimize", "minimise", "minimum", "max", "maximize", "maximise", "maximum")
 
 
@@ -23,6 +30,7 @@ def by_content(path: Path) -> str | None:
     entries: a QUBO if one of them is on the diagonal, a Max-Cut graph otherwise. One number, then two square
     matrices, is a quadratic assignment problem, `m n` followed by m rows of n + 1 numbers a market split.
     """
+    _refuse_strangers(path)
     try:
         text = text_of(path)
     except NotText:
@@ -46,6 +54,14 @@ def by_content(path: Path) -> str | None:
     if len(counts) == 2 and shape.first_widths <= {2, 3}:
         return "sparse" if shape.diagonal else "rudy"
     return None
+
+
+def _refuse_strangers(path: Path) -> None:
+    with opened(path) as file:
+        start = file.read(16)
+    for magic, told in STRANGERS.items():
+        if start.startswith(magic):
+            raise ValueError(told)
 
 
 def _model(text: str) -> str | None:

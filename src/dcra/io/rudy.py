@@ -16,6 +16,7 @@ from dcra.io.coordinates import (
     lines_of,
     read_entries,
     refuse_repeats,
+    shortened,
     size,
 )
 from dcra.model.problem import Problem
@@ -26,8 +27,14 @@ def read(path: Path, b: Path | None = None) -> Problem:
 
 
 def parse(text: str) -> Problem:
-    head = head_of(lines_of(text))
+    lines = lines_of(text)
+    head = head_of(lines)
     n, m = size(head, 0, "the number of nodes"), size(head, 1, "the number of edges")
+    if n < 2 and next(lines, None) is not None:
+        raise ValueError(
+            f"line {head.number} must be `n m`, the numbers of nodes and edges, and nodes count from 1; got "
+            f"{shortened(head.words)}. This looks like an edge list without a header"
+        )
     if n == 0:
         raise ValueError(f"line {head.number}: a graph needs at least one node")
     edges = read_entries(text, head, n, base=1, default=1.0, promised=(m, "edges"))

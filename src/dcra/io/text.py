@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from dcra.io.numbers import real
 from dcra.losses import NAMES, Loss
-from dcra.messages import suggest
+from dcra.losses.adapt import parse_loss
+
+__all__ = ["loss_text", "parse_loss"]
 
 
 def loss_text(loss: Loss) -> str:
@@ -23,23 +24,3 @@ def loss_text(loss: Loss) -> str:
         if getattr(loss, field.name) != field.default
     ]
     return f"{name}:{','.join(options)}" if options else name
-
-
-def parse_loss(text: str) -> Loss:
-    """The loss behind a word."""
-    name, _, rest = text.partition(":")
-    if name not in NAMES:
-        raise ValueError(suggest("loss", name, NAMES))
-    kind = NAMES[name]
-    allowed = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    options = {}
-    for part in filter(None, rest.split(",")):
-        key, _, value = part.partition("=")
-        if key not in allowed:
-            known = f"options {', '.join(allowed)}" if allowed else "no options"
-            raise ValueError(f"loss {name!r} has {known}; got {part!r}")
-        try:
-            options[key] = real(value)
-        except ValueError:
-            raise ValueError(f"option {key!r} of loss {name!r} must be a number; got {value!r}") from None
-    return kind(**options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isnan
 from typing import Any
 
@@ -82,14 +82,39 @@ def from_pyproximal(operator: Any, *, convex: bool = False) -> VectorLoss:
     return VectorLoss(operator, operator.prox, convex, type(operator).__name__)
 
 
+def parse_loss(text: str) -> Loss:
+    """The loss behind a word: "l1", or with an option, "huber:threshold=2.0"."""
+    name, _, rest = text.partition(":")
+    if name not in NAMES:
+        raise ValueError(suggest("loss", name, NAMES))
+    kind = NAMES[name]
+    allowed = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    options = {}
+    for part in filter(None, rest.split(",")):
+        key, _, value = part.partition("=")
+        if key not in allowed:
+            known = f"options {', '.join(allowed)}" if allowed else "no options"
+            raise ValueError(f"loss {name!r} has {known}; got {part!r}")
+        try:
+            options[key] = _plain(value)
+        except ValueError:
+            raise ValueError(f"option {key!r} of loss {name!r} must be a number; got {value!r}") from None
+    return kind(**options)
+
+
+def _plain(number: str) -> float:
+    """A number as files may hold it: neither underscores nor digits of other scripts."""
+    if "_" in number or not number.isascii():
+        raise ValueError
+    return float(number)
+
+
 def as_loss(loss: Any) -> Loss:
-    """A `Loss` from a name, a loss, an object with `value` and `prox`, or a PyProximal operator."""
+    """A `Loss` from a word, a loss, an object with `value` and `prox`, or a PyProximal operator."""
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str):
-        if loss not in NAMES:
-            raise ValueError(suggest("loss", loss, NAMES))
-        return NAMES[loss]()
+        return parse_loss(loss)
     if isinstance(loss, type) and issubclass(loss, Loss):
         raise TypeError(f"`loss` must be an instance, not a class; write {loss.__name__}()")
     prox = getattr(loss, "prox", None)

@@ -8,12 +8,14 @@ g_d(z) = clip(soft(z, e) / (k + d), lo, hi),
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from dcra._array import Array, namespace
 from dcra.losses.base import Loss, total
+from dcra.messages import shown
 
 
 class Table(NamedTuple):
@@ -151,8 +153,7 @@ class Quantile(TableLoss):
     positive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.q < 1:
-            raise ValueError(f"`q` must lie strictly between 0 and 1; got {self.q!r}")
+        require_fraction("q", self.q)
 
     @property
     def table(self) -> Table:
@@ -167,8 +168,7 @@ class EpsilonInsensitive(TableLoss):
     positive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 <= self.epsilon < inf:
-            raise ValueError(f"`epsilon` must be finite and not negative; got {self.epsilon!r}")
+        _require("epsilon", self.epsilon, lambda value: 0 <= value < inf, "be finite and not negative")
 
     @property
     def table(self) -> Table:
@@ -176,5 +176,17 @@ class EpsilonInsensitive(TableLoss):
 
 
 def require_positive(name: str, value: float) -> None:
-    if not 0 < value < inf:
-        raise ValueError(f"`{name}` must be positive and finite; got {value!r}")
+    _require(name, value, lambda value: 0 < value < inf, "be positive and finite")
+
+
+def require_fraction(name: str, value: float) -> None:
+    _require(name, value, lambda value: 0 < value < 1, "lie strictly between 0 and 1")
+
+
+def _require(name: str, value: Any, fits: Callable[[Any], Any], what: str) -> None:
+    try:
+        good = bool(fits(value))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must be a number; got {shown(value)}") from error
+    if not good:
+        raise ValueError(f"`{name}` must {what}; got {value!r}")

@@ -18,6 +18,7 @@ from dcra._array import Array, Host, device_of, from_numpy, is_array, is_jax, is
 from dcra._kernels.store import segment_sums
 from dcra.foreign import importing, is_sparse
 from dcra.model.checks import refuse_huge, refuse_masked, require_indices, require_norms
+from dcra.model.numbers import as_numbers, no_numbers, not_finite, spot
 from dcra.model.watch import OutOfTime, Watch
 
 MATERIALIZE_ENTRIES = 50_000_000
@@ -359,7 +360,7 @@ def as_operator(A: Any, watch: Watch | None = None) -> Operator:
             f"`A` must be a dense array or a scipy.sparse matrix; got {type(A).__name__}. Take "
             f"`A.todense()`, or a scipy.sparse matrix of its indices and values"
         )
-    return _dense(np.asarray(A))
+    return _dense(as_numbers("A", A))
 
 
 def _refuse_sparse_tensor(A: Any) -> None:
@@ -409,8 +410,26 @@ def has_finite_entries(operator: Operator) -> bool:
 
 
 def require_finite(name: str, operator: Operator) -> None:
-    if not has_finite_entries(operator):
-        raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
+    if has_finite_entries(operator):
+        return
+    if isinstance(operator, MatrixFree):
+        k = int(np.argmin(np.isfinite(operator.row_sums)))
+        raise ValueError(
+            f"`{name}` must be finite; {spot((k,))} of its product with ones is {operator.row_sums[k]:g}"
+        )
+    raise not_finite(name, *_first_not_finite(operator))
+
+
+def _first_not_finite(operator: DenseMatrix | SparseMatrix) -> tuple[tuple[int, int], float]:
+    """Place and value of an entry that is not finite, where there is one."""
+    if isinstance(operator, SparseMatrix):
+        A = operator.A
+        k = int(np.argmin(np.isfinite(A.data)))
+        return (int(A.indices[k]), int(np.searchsorted(A.indptr, k, side="right")) - 1), float(A.data[k])
+    pieces = ((lo, to_numpy(operator.A[lo:hi, :])) for lo, hi in _chunks(operator.shape))
+    lo, piece = next((lo, piece) for lo, piece in pieces if not np.all(np.isfinite(piece)))
+    i, j = np.argwhere(~np.isfinite(piece))[0].tolist()
+    return (lo + i, j), float(piece[i, j])
 
 
 def refuse_huge_entries(name: str, operator: Operator, most: float) -> float:
@@ -452,7 +471,7 @@ def _dense(A: Array) -> DenseMatrix:
     refuse_masked("A", A)
     A = np.asarray(A) if is_numpy(A) else A  # np.matrix has products of its own
     if is_numpy(A) and A.dtype.kind not in "fiubc":
-        raise TypeError(f"`A` must hold real numbers; got dtype {A.dtype}")
+        raise no_numbers("A", A)
     if A.ndim != 2:
         raise ValueError(f"`A` must be a matrix of shape (r, n); got {A.ndim} dimension(s)")
     return DenseMatrix(_real(A))
@@ -464,7 +483,7 @@ def _sparse(A: Any) -> SparseMatrix:
     _refuse_complex(A.dtype)
     require_indices("A", A)
     dtype = A.dtype if A.dtype in (np.float32, np.float64) else np.float64
-    compressed = A.tocsc().astype(dtype, copy=False)
+    compressed = A.astype(dtype, copy=False).tocsc()  # entries that stand twice are added in that type
     if not compressed.has_canonical_format:
         compressed = compressed.copy() if compressed is A else compressed
         compressed.sum_duplicates()

@@ -22,7 +22,7 @@ class Pool:
     size : int
         How many points are kept at most.
     distance : int
-        In how many variables any two of them differ at least.
+        In how many variables any two of them differ at least; at most the number of variables.
 
     Examples
     --------
@@ -47,9 +47,15 @@ class Pool:
             object.__setattr__(self, name, int(value))
 
 
-def as_pool(asked: Any) -> Pool | None:
-    """`pool` as users give it: None, a size, or a `Pool`."""
-    if asked is None or isinstance(asked, Pool):
+def as_pool(asked: Any, n: int | None = None) -> Pool | None:
+    """`pool` as users give it: None, a size, or a `Pool`; of points in `n` variables, where that is known."""
+    if asked is None:
+        return None
+    if isinstance(asked, Pool):
+        if n is not None and asked.distance > max(1, n):
+            raise ValueError(
+                f"`distance` must be at most {max(1, n)}, the number of variables; got {asked.distance}"
+            )
         return asked
     if isinstance(asked, bool) or not isinstance(asked, int | np.integer):
         raise TypeError(f"`pool` must be a number of points or a dcra.Pool; got {shown(asked)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -13,6 +14,7 @@ from dcra.messages import shown, suggest
 from dcra.model.checks import LARGEST, refuse_huge, refuse_masked
 from dcra.model.constraints import Constraints, StatedRows
 from dcra.model.logic import least_variables
+from dcra.model.numbers import as_numbers
 from dcra.model.operators import MatrixFree, Operator, watched
 from dcra.model.quadratic import Quadratic, as_quadratic
 from dcra.model.soft import SoftRows, split
@@ -34,7 +36,7 @@ class Problem:
 
     Parameters
     ----------
-    terms : sequence of Term
+    terms : Term or sequence of them
     linear : (n,) array, optional
         c.
     quadratic : (n, n) array, scipy.sparse matrix or LinearOperator, optional
@@ -73,7 +75,7 @@ class Problem:
 
     def __init__(
         self,
-        terms: tuple[Term, ...] | list[Term] = (),
+        terms: Term | Iterable[Term] = (),
         *,
         linear: Array | None = None,
         quadratic: Any = None,
@@ -81,12 +83,9 @@ class Problem:
         domain: str = "spin",
         constraints: Any = (),
     ) -> None:
-        self.terms = tuple(terms)
-        for term in self.terms:
-            if not isinstance(term, Term):
-                raise TypeError(f"`terms` must hold dcra.Term objects; got {type(term).__name__}")
-        if domain not in DOMAINS:
-            raise ValueError(suggest("domain", domain, DOMAINS))
+        self.terms = _listed(terms)
+        if not isinstance(domain, str) or domain not in DOMAINS:
+            raise ValueError(suggest("domain", domain, DOMAINS) + _domain_of(domain))
         hard, wishes = split(constraints)
         if not self.terms and linear is None and quadratic is None:
             linear = np.zeros(_mentioned((*hard.values(), *(one.constraint for one in wishes.values()))))
@@ -104,8 +103,8 @@ class Problem:
                 )
         if self.quadratic is not None and self.quadratic.n != self.n:
             raise ValueError(
-                f"`quadratic` must have shape ({self.n}, {self.n}) to match `terms`; "
-                f"got {self.quadratic.kept.shape}"
+                f"`quadratic` must have shape ({self.n}, {self.n}) to match `A` of shape "
+                f"{self.terms[0].operator.shape}; got {self.quadratic.kept.shape}"
             )
         self.like = self._reference()
         self.home = self._home()
@@ -226,6 +225,10 @@ class Problem:
         """What method "auto" is given: itself, but for kinds with a lighter form for their specialist."""
         return self
 
+    def narrowable(self) -> Problem:
+        """What variables can be fixed in: itself, but for kinds whose penalties are for all of them."""
+        return self
+
     def _parts(self) -> dict[str, Any]:
         return {
             "terms": self.terms,
@@ -302,17 +305,17 @@ class Problem:
         """The constraints as rows; contradictions that are plain to see are refused."""
         if not given:
             return None
-        from dcra.model.infeasibility import refuse_contradictions
+        from dcra.model.infeasibility import Contradiction, refuse_contradictions
 
         constraints = Constraints(given, self.n, DOMAINS[self.domain])
         try:
             refuse_contradictions(constraints)
-        except ValueError as error:
+        except Contradiction as error:
             clash = load("dcra.exact.conflicts:conflict_names")(constraints, CONFLICT_SECONDS)
             if len(clash) < 2:
                 raise
             names = ", ".join(f"`{name}`" for name in clash)
-            raise ValueError(f"{error}. What cannot hold together: {names}") from None
+            raise Contradiction(f"{error}. What cannot hold together: {names}") from None
         return constraints
 
     def _home(self) -> Array:
@@ -338,6 +341,21 @@ class Problem:
         return (wide or matrices)[0][:0, :0]
 
 
+def _listed(terms: Any) -> tuple[Term, ...]:
+    listed = tuple(terms) if isinstance(terms, Iterable) else (terms,)
+    for term in listed:
+        if not isinstance(term, Term):
+            raise TypeError(f"`terms` must hold dcra.Term objects; got {type(term).__name__}")
+    return listed
+
+
+def _domain_of(values: Any) -> str:
+    """A hint where the values of a variable are given in place of the domain's name."""
+    given = list(values) if isinstance(values, set | frozenset | list | tuple) else []
+    meant = [name for name, ends in DOMAINS.items() if given in ([*ends], [*reversed(ends)])]
+    return f"; did you mean {meant[0]!r}?" if meant else ""
+
+
 def _mentioned(constraints: tuple[Any, ...]) -> int:
     """Number of variables of a problem that has constraints alone."""
     n = max((least_variables(one) for one in constraints), default=0)
@@ -351,7 +369,7 @@ def _mentioned(constraints: tuple[Any, ...]) -> int:
 
 def _length(linear: Any) -> int:
     """Number of variables of a problem that has no terms."""
-    shape = np.shape(linear)
+    shape = np.shape(linear if is_array(linear) else as_numbers("linear", linear))
     if len(shape) != 1 or shape[0] == 0:
         raise ValueError(f"`linear` must have shape (n,), n at least 1; got {tuple(shape)}")
     return int(shape[0])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
-from math import sqrt
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from dcra._array import Array, device_of, is_array, is_numpy, namespace, to_numpy
 from dcra.losses import Linear, Loss, as_loss
-from dcra.messages import shown
+from dcra.messages import checked_keywords
 from dcra.model.checks import is_foreign, most_squared, refuse_huge, refuse_masked, require_numbers
+from dcra.model.numbers import as_numbers, no_numbers, not_finite
 from dcra.model.operators import (
     Operator,
     all_finite,
@@ -32,7 +33,8 @@ class Term:
     Parameters
     ----------
     loss : str or Loss
-        f, by name or as an object of `dcra.losses`; or anything with `value` and `prox`.
+        f, by name, as in "l1" or "huber:threshold=2", or as an object of `dcra.losses`; or anything with
+        `value` and `prox`.
     A : (r, n) array, scipy.sparse matrix or LinearOperator
     b : (r,) array or number
     weight : number or (r,) array
@@ -61,7 +63,7 @@ class Term:
             raise ValueError(f"`A` must have at least one row and one column; got shape {(r, n)}")
         require_finite("A", operator)
         like = operator.like
-        b = vector("b", self.b, r, like, hint=_transpose_hint(self.b, operator.shape), scalar=True)
+        b = vector("b", self.b, r, like, matrix=(r, n), scalar=True)
         weight = _weight(self.weight, r, like, loss)
         for name, value in (("loss", loss), ("operator", operator), ("b", b), ("weight", weight)):
             object.__setattr__(self, name, value)
@@ -105,26 +107,42 @@ class Term:
         return self.weight * values if each else namespace(z).sum(self.weight * values, axis=-1)
 
 
-def vector(name: str, x: Any, size: int, like: Array, *, hint: str = "", scalar: bool = False) -> Array:
-    """`x` as a finite float64 vector of length `size` in the library of `like`."""
+type.__setattr__(Term, "__init__", checked_keywords(Term.__init__))  # which the dataclass has written
+
+
+def vector(
+    name: str,
+    x: Any,
+    size: int,
+    like: Array,
+    *,
+    matrix: tuple[int, int] | None = None,
+    scalar: bool = False,
+) -> Array:
+    """`x` as a finite float64 vector of length `size`, that of `matrix`, in the library of `like`."""
     xp = namespace(like)
     refuse_masked(name, x)
     if is_array(x) and namespace(x) is not xp:
         x = to_numpy(x)
-    if not _is_real(x):
-        raise TypeError(f"`{name}` must hold real numbers; got {shown(x)}")
+    _require_real(name, x)
     array = xp.asarray(x, dtype=xp.float64, device=device_of(like))
     if scalar and array.ndim == 0:
         array = array + xp.zeros(size, dtype=xp.float64, device=device_of(like))
-    if tuple(array.shape) != (size,):
-        raise ValueError(f"`{name}` must have shape ({size},){hint}; got {tuple(array.shape)}")
+    got = tuple(array.shape)
+    if got != (size,):
+        ravel = f"; did you mean `np.ravel({name})`?" if prod(got) == size and len(got) > 1 else ""
+        raise ValueError(f"`{name}` must have shape ({size},){_beside(matrix, got)}; got {got}{ravel}")
     if not all_finite(array):
-        raise ValueError(f"`{name}` must be finite; it holds NaN or infinite entries")
+        if np.ndim(x) == 0:
+            raise ValueError(f"`{name}` must be finite; got {float(x):g}")
+        host = to_numpy(array)
+        k = int(np.argmin(np.isfinite(host)))
+        raise not_finite(name, (k,), float(host[k]))
     return array
 
 
 def _weight(weight: Any, r: int, like: Array, loss: Loss) -> float | Array:
-    if np.ndim(weight) == 0:
+    if not isinstance(weight, list | tuple) and np.ndim(weight) == 0:
         value = lowest = float(vector("weight", weight, 1, np.empty(0), scalar=True)[0])
     else:
         value = vector("weight", weight, r, like)
@@ -139,12 +157,18 @@ def _weight(weight: Any, r: int, like: Array, loss: Loss) -> float | Array:
     return value
 
 
-def _is_real(x: Any) -> bool:
+def _require_real(name: str, x: Any) -> None:
     if is_array(x) and not is_numpy(x):
-        return bool(namespace(x).isdtype(x.dtype, ("bool", "integral", "real floating")))
-    return np.asarray(x).dtype.kind in "fiub"
+        real = namespace(x).isdtype(x.dtype, ("bool", "integral", "real floating"))
+    else:
+        real = as_numbers(name, x).dtype.kind != "c"
+    if not real:
+        raise no_numbers(name, x)
 
 
-def _transpose_hint(b: Any, shape: tuple[int, int]) -> str:
-    hint = f" to match `A` of shape {shape}"
-    return hint + " (did you mean `A.T`?)" if np.shape(b) == (shape[1],) and shape[0] != shape[1] else hint
+def _beside(matrix: tuple[int, int] | None, got: tuple[int, ...]) -> str:
+    """What a vector of the wrong length should have matched."""
+    if matrix is None:
+        return ""
+    turned = got == matrix[1:] and matrix[0] != matrix[1]
+    return f" to match `A` of shape {matrix}" + (" (did you mean `A.T`?)" if turned else "")
