@@ -86,8 +86,9 @@ sanitize:
 SECONDS ?= 600
 SEED ?= 7
 campaign: $(VENV)/.dev
-	$(BIN)/python -m tests.campaign.problems --seconds $$(($(SECONDS) / 5)) --seed $(SEED)
+	$(BIN)/python -m tests.campaign.problems --seconds $$(($(SECONDS) * 3 / 20)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.plans --seconds $$(($(SECONDS) / 20)) --seed $(SEED)
+	$(BIN)/python -m tests.campaign.partly --seconds $$(($(SECONDS) / 20)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.devices --seconds $$(($(SECONDS) / 20)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.proofs --seconds $$(($(SECONDS) / 10)) --seed $(SEED)
 	$(BIN)/python -m tests.campaign.whole_numbers --seconds $$(($(SECONDS) / 20)) --seed $(SEED)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator
 
+import dcra
 from dcra.apps.compressed_sensing import instance, recover
 from dcra.losses import L1, Huber, SquaredL2
 from dcra.result import Status
@@ -304,3 +305,60 @@ def test_single_precision_stays():
         assert found.x.dtype == np.float32
         assert np.array_equal(found.x, x)
     assert recover(A, y, seed=0).x.dtype == np.float64
+
+
+def values_everywhere(found, A, y):
+    """f(Ax - y) + lam e'x as reported, at all points in the order of their bits; and where x is."""
+    places = np.arange(A.shape[1])
+    X = (np.arange(2**places.size)[:, None] >> places) & 1
+    term, ones = dcra.Term(found.loss, A, y), np.full(places.size, found.lam)
+    values = dcra.Problem([term], linear=ones, domain="binary").objective(X)
+    return values, int(found.x @ 2**places)
+
+
+@pytest.mark.parametrize(("seed", "loss"), [(61, "l1"), (71, "l1"), (12, "squared"), (55, "squared")])
+def test_bound_and_optimum_are_of_the_objective_reported(seed, loss):
+    """The answer's own density would call for another lam than the one that was searched with."""
+    rng = np.random.default_rng(seed)
+    M = int(rng.integers(2, 6))
+    A, y = rng.normal(size=(M, 17)), 3 * rng.normal(size=M)
+    found = recover(A, y, noise=0.5, loss=loss, seed=0, n_jobs=1)
+    values, at = values_everywhere(found, A, y)
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(values[at], abs=1e-12)
+    assert found.objective <= values.min() + 1e-12
+    assert found.lower_bound <= values.min() + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("noise", [None, 0.5])
+def test_claims_hold_at_every_point(seed, noise):
+    rng = np.random.default_rng(seed)
+    A, y = rng.normal(size=(6, 17)), 3 * rng.normal(size=6)
+    for loss in (None, "capped_l1", "logistic", "linear"):
+        found = recover(A, y, noise=noise, loss=loss, seed=0, n_jobs=1)
+        values, at = values_everywhere(found, A, y)
+        assert found.objective == pytest.approx(values[at], abs=1e-12)
+        assert found.lower_bound <= values.min() + 1e-12
+        assert found.status is not Status.OPTIMAL or values[at] <= values.min() + 1e-12
+
+
+def test_a_proof_of_another_objective_is_not_handed_on(monkeypatch):
+    """All ones fit best; where ones cost 5 each, and no time is left to search that, nothing is proven."""
+    module = sys.modules["dcra.apps.compressed_sensing.recover"]
+    monkeypatch.setattr(module.Attempt, "_over", True)
+    A, y = np.full((2, 17), -0.1), np.full(2, -100.0)
+    found = recover(A, y, noise=0.5, loss="l1", lam=5.0, seed=0, n_jobs=1)
+    values, _ = values_everywhere(found, A, y)
+    assert found.x.all()
+    assert found.lower_bound <= values.min() < found.objective
+    assert found.status is Status.TIME_LIMIT
+
+
+@pytest.mark.parametrize("loss", ["linear", "logistic"])
+def test_a_match_is_not_the_best_where_other_residuals_cost_less(loss):
+    A, y, x = instance(40, alpha=0.8, rho=0.3, seed=0)
+    found = recover(A, y, loss=loss, seed=0)
+    assert found.matched
+    np.testing.assert_array_equal(found.x, x)
+    assert found.status is Status.TARGET

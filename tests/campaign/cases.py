@@ -107,6 +107,8 @@ class Case:
     device: str | None = None
     starts: int = 2
     time_limit: float | None = None
+    fixed: tuple[tuple[int, float], ...] = ()
+    pool: int = 0
     profiles: tuple[str, ...] = field(default=(), compare=False)
 
     def problem(self) -> dcra.Problem:
@@ -130,6 +132,7 @@ class Case:
 
     def solve(self) -> dcra.Result:
         how = {"method": self.method, "starts": self.starts, "seed": self.seed, "device": self.device}
+        how |= {"fixed": dict(self.fixed) or None, "pool": self.pool or None}
         return dcra.solve(self.problem(), n_jobs=1, time_limit=self.time_limit, **how)
 
     @property
@@ -214,7 +217,9 @@ def smaller(case: Case) -> Iterator[Case]:
     for name in ("linear", "quadratic"):
         if getattr(case, name) is not None:
             yield replace(case, **{name: None})
-    settings = {"constant": 0.0, "sparse": False, "torch": False, "dtype": "float64", "seed": 0}
+    for i in range(len(case.fixed)):
+        yield replace(case, fixed=case.fixed[:i] + case.fixed[i + 1 :])
+    settings = {"pool": 0, "constant": 0.0, "sparse": False, "torch": False, "dtype": "float64", "seed": 0}
     for name, value in settings.items():
         if getattr(case, name) != value:
             yield replace(case, **{name: value})
@@ -238,5 +243,6 @@ def _without_variable(case: Case, j: int) -> Case:
         parts=tuple(replace(p, A=np.delete(p.A, j, 1)) for p in case.parts),
         rows=tuple(replace(r, G=np.delete(r.G, j, 1)) for r in case.rows),
         linear=None if case.linear is None else np.delete(case.linear, j),
+        fixed=tuple((i - (i > j), value) for i, value in case.fixed if i != j),
         quadratic=None if Q is None else np.delete(np.delete(Q, j, 0), j, 1),
     )

@@ -84,7 +84,9 @@ def truth_of(case: Case) -> Truth:
         values, size = values + ((X @ Q) * X).sum(axis=1), size + np.abs(Q).sum()
     off, slack, rounding = _rows(case, X)
     allowed = np.all(off <= slack + rounding, axis=1)
-    return Truth(X.astype(float), values, 64 * EPS * size, off, slack, rounding, allowed)
+    left = np.all([X[:, j] == value for j, value in case.fixed], axis=0) & np.ones(len(X), bool)
+    errors = 64 * EPS * size[left]
+    return Truth(X[left].astype(float), values[left], errors, off[left], slack, rounding[left], allowed[left])
 
 
 def _residual(case: Case, part, X):
@@ -129,15 +131,38 @@ def findings(case: Case, result: dcra.Result, truth: Truth) -> list[str]:
     low, high = case.values
     if x.shape != (case.n,) or not np.all((x == low) | (x == high)):
         return [f"point: {x} is none of the domain"]
+    if any(x[j] != value for j, value in case.fixed):
+        return [f"fixed: {x} has other values than {dict(case.fixed)}"]
     at, problem = truth.of(x), replace(case, torch=False).problem()
     wrong = []
-    error = error_at(problem, problem.check_point("x", x))
+    error = error_at(problem, problem.check_point("x", x)) + (result.tiny if case.fixed else 0.0)
     if not abs(result.fun - truth.values[at]) <= error + truth.errors[at]:
         wrong.append(f"fun: {result.fun!r} at x, where F is {truth.values[at]!r}; stated error {error:.3g}")
     wrong += _about_rows(result, truth, at)
     if result.feasible and truth.certain.any():
         wrong += _about_bounds(problem, result, truth, at)
-    return wrong
+    return wrong + (_about_pool(case, problem, result, truth) if case.pool else [])
+
+
+def _about_pool(case: Case, problem: dcra.Problem, result: dcra.Result, truth: Truth) -> list[str]:
+    """What is wrong with several answers; that a proven pool has the best only where no row is in doubt."""
+    points = np.asarray(to_numpy(result.pool.points), float)
+    if any(np.any(points[:, j] != value) for j, value in case.fixed):
+        return [f"pool: points have other values than {dict(case.fixed)}"]
+    at = [truth.of(x) for x in points]
+    if len(set(at)) < len(at):
+        return ["pool: a point is there twice"]
+    if result.feasible and not truth.allowed[at].all():
+        return [f"pool: rows are off by {truth.off[at]}, slack {truth.slack}"]
+    fine = np.flatnonzero(truth.strict)
+    if not result.pool.proven or not result.feasible or np.any(truth.allowed & ~truth.strict):
+        return []
+    least, chosen = np.sort(truth.values[fine])[: case.pool], np.sort(truth.values[at])
+    if len(chosen) != len(least):
+        return [f"pool: {len(chosen)} points are proven, and there are {len(least)}"]
+    error = max(error_at(problem, problem.check_point("x", x)) for x in truth.X[fine])
+    room = 2 * error + result.tiny + np.max(truth.errors[fine])
+    return [] if np.all(chosen <= least + room) else [f"pool: {chosen} are proven, and the best are {least}"]
 
 
 def _about_rows(result: dcra.Result, truth: Truth, at: int) -> list[str]:

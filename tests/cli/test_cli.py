@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,13 @@ import pytest
 import dcra
 from dcra import api
 from dcra._kernels import library
+from dcra.apps.maxsat import ClauseProblem, Clauses
+from dcra.apps.maxsat.solve import judged
 from dcra.cli import run
 from dcra.cli.errors import bad_input
+from dcra.cli.maxsat import pool_lines
 from dcra.cli.outputs import WRITERS
+from dcra.model.pool import Solutions
 
 
 @pytest.fixture
@@ -70,6 +75,32 @@ def test_pools(capsys, file):
     code, _, err = outcome(capsys, "solve", file, "--distance", "2")
     assert (code, err.strip()) == (2, "dcra: --distance needs --pool, how many points to give")
     assert outcome(capsys, "solve", file, "--pool", "0")[0] == 2
+    code, _, err = outcome(capsys, "solve", file, "--pool", "3", "--distance", "13")
+    assert (code, err) == (2, "dcra: `distance` must be at most 12, the number of variables; got 13\n")
+
+
+def test_pools_of_clauses_are_comments(capsys, tmp_path):
+    path = tmp_path / "clauses.wcnf"
+    path.write_text("h 1 2 0\nh -1 -2 0\n3 1 0\n2 2 0\n1 3 0\n")
+    code, out, _ = outcome(capsys, "solve", str(path), "--seed", "0", "--pool", "3")
+    pool = dcra.solve(dcra.io.read(path), seed=0, pool=3).pool
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[-6] == f"c pool: {pool}"
+    points = ["".join(str(int(value)) for value in x) for x in pool.points]
+    assert lines[-5:-2] == [f"c cost {v:g}: {x}" for v, x in zip(pool.values, points, strict=True)]
+    assert lines[-2:] == ["s OPTIMUM FOUND", "v 101"]
+    assert "c pool" not in outcome(capsys, "solve", str(path), "--seed", "0")[1]
+
+
+def test_pools_of_clauses_say_which_points_are_not_allowed():
+    """Those that no hard clause excludes, and one that a search met; none where there is no answer either."""
+    problem = ClauseProblem(Clauses.of([[1], [2]], hard=[[1, 2]]))
+    pool = Solutions(np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([0.0, 5.0]))
+    met = replace(dcra.solve(problem, seed=0), pool=pool)
+    lines = pool_lines(problem, judged(problem, met))
+    assert lines == ["c pool: 2 points, 0 to 5", "c cost 0: 11", "c cost 2, 1 hard clause FALSE: 00"]
+    assert pool_lines(problem, judged(problem, replace(met, x=np.zeros(2)))) == []
 
 
 def test_gaps(capsys, file):
@@ -240,6 +271,22 @@ def test_interrupted_before_an_answer(capsys, monkeypatch):
     code, out, err = outcome(capsys, "solve", "p.npz")
     assert (code, out) == (130, "")
     assert err.strip() == "dcra: interrupted before there was an answer"
+
+
+def test_interrupted_while_the_command_is_imported():
+    code = """
+import builtins, dcra
+found = builtins.__import__
+def interrupted(name, *rest):
+    if name == "dcra.cli.solve":
+        raise KeyboardInterrupt
+    return found(name, *rest)
+builtins.__import__ = interrupted
+from dcra.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 INTERRUPTIBLE = """

@@ -10,6 +10,7 @@ from .pages import computes
 PARTS = {
     "problems": "problems",
     "plans": "plans",
+    "fixed variables, pools": "partly",
     "proofs": "proofs",
     "bounded integers": "whole_numbers",
     "applications": "fields",

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import dcra
-from dcra.model.pool import Solutions
+from dcra.apps import maxsat
+from dcra.model.pool import Solutions, as_pool
 from dcra.result import Status
 from dcra.search import kept
 from dcra.search.kept import Kept
@@ -209,6 +210,14 @@ def test_bad_numbers_in_pools():
         dcra.Pool(2.5)
 
 
+def test_no_distance_is_larger_than_the_number_of_variables():
+    with pytest.raises(ValueError, match="`distance` must be at most 20, the number of variables; got 21"):
+        as_pool(dcra.Pool(5, 21), 20)
+    assert as_pool(dcra.Pool(5, 20), 20) == dcra.Pool(5, 20)
+    assert as_pool(dcra.Pool(5, 21)) == dcra.Pool(5, 21)
+    assert as_pool(7, 1) == dcra.Pool(7)
+
+
 def test_a_first_answer_that_is_proven_leaves_the_pool_to_be_filled():
     """Its signs alone tell the best point of a linear objective; the next ones are wanted all the same."""
     problem = dcra.Problem(linear=np.array([1.0, -2.0, 0.5]))
@@ -315,3 +324,19 @@ def test_no_solve_for_another_point_begins_when_the_time_is_over(monkeypatch):
     result = dcra.minimize(A, b[0], method="milp", pool=3, time_limit=100, seed=0)
     assert len(result.pool) == 1
     assert not result.pool.proven
+
+
+def test_a_distance_is_one_of_the_variables_there_are():
+    problem = dcra.Problem(linear=np.ones(4))
+    for options in ({}, {"fixed": {0: 1}}):
+        with pytest.raises(ValueError, match="`distance` must be at most 4, the number of variables; got 5"):
+            dcra.solve(problem, pool=dcra.Pool(2, 5), seed=0, **options)
+    found = dcra.solve(problem, pool=dcra.Pool(5, 4), seed=0)
+    assert str(found.pool).startswith("2 of the 5 points asked for")
+
+
+def test_the_answer_is_the_first_of_those_that_are_as_good():
+    problem = maxsat.ClauseProblem(maxsat.Clauses.of([[1, 2, 3, 4], [-1, -2], [-3, -4], [1], [2], [3], [4]]))
+    for seed in range(5):
+        result = dcra.solve(problem, pool=3, starts=2, seed=seed)
+        assert result.pool.points[0].tolist() == result.x.tolist()

@@ -140,7 +140,7 @@ def alternate(data: Data, deadline: Deadline, options: dict[str, Any]) -> Fitted
             path.append(result.fun)
             u = np.asarray(data.X @ np.asarray(result.x, np.float64)) - data.y
             better = best_intercept(data, u, intercept)
-            if better == intercept:
+            if better == intercept or result.status is Status.INFEASIBLE:  # whatever the intercept
                 result = _about_both(deadline.of(result), bound)
                 return Fitted(result, intercept, result.lower_bound, path)
             path.append(data.value(u + better) + data.prior(result.x))
@@ -159,8 +159,9 @@ def _about_both(result: Result, bound: float) -> Result:
 
     That the weights are best for their intercept says nothing about other intercepts.
     """
-    bound = min(bound, result.fun)
-    closed = result.fun - bound <= result.tiny
+    if result.feasible:  # else its objective says nothing about points that are
+        bound = min(bound, result.fun)
+    closed = result.feasible and result.fun - bound <= result.tiny
     status = Status.CONVERGED if result.status is Status.OPTIMAL and not closed else result.status
     return replace(result, lower_bound=bound, status=Status.OPTIMAL if closed else status)
 

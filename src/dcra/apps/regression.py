@@ -88,9 +88,8 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
     scale_ : float, or (n_outputs,) array
     result_ : Result, or list of them, one for each output
         Of the last binary solve. Its objective is that of the fitted model; "optimal" and the lower bound are
-        meant for all weights, with whatever intercept if one is fitted, "infeasible" for the constraints alone.
-        The seconds are those of the whole fit. After Ctrl-C the status is "interrupted", and the model is the
-        best so far.
+        meant for all weights, with whatever intercept if one is fitted; the seconds are those of the whole
+        fit. After Ctrl-C the status is "interrupted", and the model is the best so far.
     lower_bound_ : float
         No weights, with whatever intercept if one is fitted, have a smaller objective.
     objective_path_ : list of float

@@ -1,6 +1,7 @@
 """The command `dcra`.
 
-Exit codes: 0 for an answer, 2 for bad input, 130 after Ctrl-C (with the answer found so far).
+Exit codes: 0 for an answer, 1 for one that violates the constraints, 2 for bad input, 130 after Ctrl-C, with
+the answer found so far if there is one.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ import os
 import sys
 from collections.abc import Sequence
 
-import click
+try:
+    import click
 
-from dcra import __version__
-from dcra.cli.bench import bench
-from dcra.cli.demo import demo
-from dcra.cli.info import info
-from dcra.cli.report import report
-from dcra.cli.solve import solve
-from dcra.cli.verify import verify
+    from dcra import __version__
+    from dcra.cli.bench import bench
+    from dcra.cli.demo import demo
+    from dcra.cli.info import info
+    from dcra.cli.report import report
+    from dcra.cli.solve import solve
+    from dcra.cli.verify import verify
+except KeyboardInterrupt:  # Ctrl-C while the command starts: no traceback
+    sys.exit(130)
 
 INTERRUPTED = 130
 

@@ -8,6 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from dcra.apps.maxsat import ClauseProblem
+    from dcra.apps.maxsat.solve import MaxSatResult
     from dcra.result import Result
 
 
@@ -26,7 +27,23 @@ def solve_clauses(file: str, problem: ClauseProblem, options: dict[str, Any], be
     answer = judged(problem, result)
     if answer.feasible:
         reporter.tell(answer.cost)
-    click.echo(f"c {answer}")
-    for line in final_lines(answer):
+    for line in (f"c {answer}", *pool_lines(problem, answer), *final_lines(answer)):
         click.echo(line)
     return result
+
+
+def pool_lines(problem: ClauseProblem, answer: MaxSatResult) -> list[str]:
+    """The points of the pool as c lines, one digit per variable; none where there is no v line either."""
+    from dcra._array import to_numpy
+    from dcra.apps.maxsat.output import digits
+    from dcra.apps.maxsat.solve import counted
+
+    pool = answer.result.pool
+    if pool is None or not answer.feasible:
+        return []
+    lines = [f"c pool: {pool}"]
+    for x in to_numpy(pool.points) > 0.5:
+        cost, violated = problem.clauses.charged(x)
+        hard = f", {counted(violated)} FALSE" if violated else ""
+        lines.append(f"c cost {cost}{hard}: {digits(x)}")
+    return lines

@@ -83,7 +83,7 @@ def solve(
     G-set), QUBO files (.sparse, .qubo, .coo), QAPLIB and market split .dat files, packed or not. Files of
     other names are recognised by what they hold. FILE - is standard input.
 
-    Clauses are answered in the format of the MaxSAT Evaluation: lines o, s and v.
+    Clauses are answered in the format of the MaxSAT Evaluation: lines o, s and v; a pool in lines c.
 
     Ctrl-C ends the search early: the best answer so far is printed, and the exit code is 130. It is 1 where
     no point that satisfies the constraints was found.
@@ -109,7 +109,7 @@ def solve(
             problem = io.read(path, format, b=b, loss=loss, domain=domain, **limits)
             kind = format or io.recognised(path)
         client = stack.enter_context(cluster(scheduler, workers))
-        options |= {"executor": client, "pool": pool_asked_for(options["pool"], distance)}
+        options |= {"executor": client, "pool": pool_asked_for(options["pool"], distance, problem.n)}
         options["method"] = method_for(options["method"], proof)
         options |= {"n_jobs": jobs, "progress": not quiet and terminal() is not None}
         from dcra.apps.maxsat.problem import ClauseProblem
@@ -184,14 +184,14 @@ def pool_rows(result: Result) -> list[str]:
     return [_row(value, signs(x)) for value, x in zip(values, pool.points, strict=True)]
 
 
-def pool_asked_for(size: int | None, distance: int | None) -> Any:
-    from dcra.model.pool import Pool
+def pool_asked_for(size: int | None, distance: int | None, n: int) -> Any:
+    from dcra.model.pool import Pool, as_pool
 
     if distance is None:
         return size
     if size is None:
         raise ValueError("--distance needs --pool, how many points to give")
-    return Pool(size, distance)
+    return as_pool(Pool(size, distance), n)
 
 
 def point_text(result: Result, kind: str = "") -> str:

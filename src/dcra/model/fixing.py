@@ -85,7 +85,8 @@ class Fixing:
             return ()
         taken = rows.activity(self.base)
         ends = rows.low - taken, rows.high - taken
-        return StatedRows(rows.G[:, self.free], *ends, rows.names, rows.slack)
+        slack = rows.slack + rows.rounding  # the ends are rounded: no point of the whole is lost
+        return StatedRows(rows.G[:, self.free], *ends, rows.names, slack)
 
     def _columns(self, operator: Operator) -> Operator:
         """The columns of the variables that are left."""

@@ -86,11 +86,14 @@ class Solutions:
         Their objectives, in float64.
     proven : bool
         Whether no others are better: every point was looked at, or each was proven to be the next.
+    asked : int, optional
+        How many points were asked for.
     """
 
     points: Array
     values: Host
     proven: bool = False
+    asked: int | None = None
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -105,6 +108,8 @@ class Solutions:
         if not len(self):
             return "no point"
         count = f"{len(self)} point{'s' if len(self) != 1 else ''}"
+        if self.asked is not None and len(self) < self.asked:
+            count = f"{len(self)} of the {self.asked} points asked for"
         best, worst = (f"{value + 0.0:.10g}" for value in (self.values[0], self.values[-1]))
         return f"{count}, {best} to {worst}" + (", proven" if self.proven else "")
 

@@ -32,7 +32,7 @@ def completed(fixing: Fixing, error: float, result: Result) -> Result:
     if pool is not None:
         points = fixing.complete(to_numpy(pool.points).astype(np.float64))
         values = np.asarray([whole.objective(point) for point in points])  # each by itself, as `fun` is
-        pool = Solutions(from_numpy(points, whole.like), values, pool.proven)
+        pool = replace(pool, points=from_numpy(points, whole.like), values=values)
     x = fixing.complete(to_numpy(result.x).astype(np.float64))
     return judged(fixing, replace(result, pool=pool, tiny=result.tiny + error), x)
 
@@ -53,7 +53,7 @@ def judged(fixing: Fixing, result: Result, x: Any) -> Result:
         fun=fun,
         lower_bound=min(result.lower_bound, fun) if feasible else result.lower_bound,
         feasible=feasible,
-        violation=result.violation if whole.constraints is not None else violation,
+        violation=violation if whole.constraints is None else max(violation, whole.constraints.furthest(x)),
         n_constraints=whole.n_constraints,
         constraint_kind=whole.constraint_kind,
         names=whole.variable_names,
@@ -65,14 +65,15 @@ def only_point(fixing: Fixing, asked: Any, seed: int | None, method: str, begun:
     """The result where no variable is free."""
     whole, x = fixing.whole, fixing.values
     fun = whole.objective(x) + 0.0
-    pool = None if asked is None else Solutions(from_numpy(x[None], whole.like), np.asarray([fun]), True)
+    pool = None
+    if asked is not None:
+        pool = Solutions(from_numpy(x[None], whole.like), np.asarray([fun]), True, asked.size)
     seconds = time.perf_counter() - begun
     story = (Progress(seconds, fun, fun),)
     fine = bool(whole.violation(x) == 0)
     status = Status.OPTIMAL if fine else Status.INFEASIBLE
     result = Result(x, fun, fun, status, story, 0, 0, seconds, seed or 0, method, pool=pool, feasible=fine)
-    off = 0.0 if whole.constraints is None else whole.constraints.furthest(x)
-    return judged(fixing, replace(result, violation=off), x)
+    return judged(fixing, result, x)
 
 
 def of_all_variables(fixing: Fixing, callback: Callable[[Moment], Any] | None) -> Any:

@@ -101,7 +101,7 @@ def _pool(
     spare = not np.all(np.isin(problem.high - problem.low, 2.0 ** np.arange(1, 21) - 1))
     whole = kept.proven and (len(chosen) == asked.size if asked.distance == 1 else False) and not spare
     whole = kept.proven if one_code else whole
-    return Solutions(from_numpy(points[chosen], problem.bits.like), values[chosen], whole)
+    return Solutions(from_numpy(points[chosen], problem.bits.like), values[chosen], whole, asked.size)
 
 
 def in_numbers(problem: IntegerProblem, callback: Callable[[Moment], Any] | None) -> Any:

@@ -123,7 +123,7 @@ def _reported(result: Result, ranking: Ranking) -> Result:
     best, chosen = ranking.chosen[0], ranking.chosen
     points = np.stack([_point(one) for one in chosen])
     values = np.asarray([one.fun for one in chosen])
-    pool = Solutions(from_numpy(points, result.x), values, all(ranking.proven))
+    pool = Solutions(from_numpy(points, result.x), values, all(ranking.proven), ranking.asked.size)
     story: dict[str, Any] = {"pool": pool, "x": from_numpy(points[0], result.x), "fun": best.fun}
     story |= {"soft_cost": best.soft_cost, "soft_violations": best.soft_violations}
     if ranking.proven[0] and result.status is not Status.OPTIMAL:
@@ -138,7 +138,7 @@ def _merged(pool: Solutions, met: list[Result], asked: Pool) -> Solutions:
     values = np.concatenate([[one.fun for one in met], pool.values])
     order = np.argsort(values, kind="stable")
     chosen = order[far_enough(points[order], asked)]
-    return Solutions(from_numpy(points[chosen], pool.points), values[chosen])
+    return Solutions(from_numpy(points[chosen], pool.points), values[chosen], asked=asked.size)
 
 
 def _bound(result: Result) -> float:

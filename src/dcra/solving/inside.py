@@ -58,7 +58,7 @@ def solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions,
     given, fixed, limit = options.x0, options.fixed, options.time_limit
     if given is not None:
         given = problem.encode("x0", given.x if isinstance(given, Result) else given)
-    asked, engine = as_pool(options.pool), resolve(options.method)[1]
+    asked, engine = as_pool(options.pool, problem.n), resolve(options.method)[1]
     proves = engine is not None and engine.plan in (*PROVING, "exhaust")
     one_code = proves and asked is not None and asked.distance == 1
     bits = replace(
@@ -79,6 +79,7 @@ def solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions,
 
 def solve_the_rest(begun: float, problem: Problem, options: SolveOptions, progress: bool) -> Result:
     """Solve for the variables that are free, and put the others back in."""
+    as_pool(options.pool, problem.n)  # a distance is one of all variables
     problem = problem.narrowable()
     given, part = options.x0, fixing(problem, options.fixed)
     if given is not None:

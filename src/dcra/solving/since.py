@@ -42,7 +42,7 @@ def prepare(problem: Problem, options: SolveOptions, begun: float) -> tuple[Sear
         device = device or device_under(problem)
     refuse_vanishing(problem)
     limits = options.limits(problem)
-    asked = as_pool(options.pool)
+    asked = as_pool(options.pool, problem.n)
     chosen = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     points = _points(problem, options, chosen, begun)
     library.warn_if_missing()

@@ -66,6 +66,11 @@ def choose_lam(loss: Loss, sigma: float, density: float) -> float:
     return sigma / 2**0.5 * odds
 
 
+def least_at_zero(loss: Loss, count: int) -> bool:
+    """Whether no residuals have a smaller loss than `count` zeros."""
+    return loss.positive and float(loss.value(np.zeros(count))) == 0
+
+
 def rounding_of(y: Host, A: Operator) -> float:
     """The largest |Ax - y| that rounding of A, y and the product explains; of A alone where y is zero."""
     wide = y.dtype.kind != "f" or y.dtype.itemsize < 4

@@ -18,6 +18,7 @@ from dcra.apps.compressed_sensing.errors import (
     choose_lam,
     choose_loss,
     gross_errors,
+    least_at_zero,
     rounding_of,
     spread_of,
 )
@@ -162,7 +163,7 @@ class Attempt:
         self.tolerance = rounding_of(y, self.operator)
         self.x: Host | None = None
         self.result: Result | None = None
-        self.solved = self.exact
+        self.searched: tuple[Loss, float] = self.exact.terms[0].loss, 0.0  # f and lam that `result` is about
         self.starts = 0
         self.stages: list[str] = []
         self.loss: Loss = self.asked.loss or L1()
@@ -282,7 +283,7 @@ class Attempt:
             loss=self.loss,
             lam=self.lam,
             noise=0.0 if matched and not self.asked.noise else self.sigma,
-            status=self._status(matched),
+            status=self._status(matched, objective),
             n_starts=self.starts,
             seconds=0.0,
             seed=self.session.seed,
@@ -290,20 +291,31 @@ class Attempt:
         )
 
     def _bound(self) -> float:
-        """What was proven of the objective; of |Ax - y|_1 alone, that is less where ones cost something."""
-        trivial = min(0.0, self.lam * self.exact.n)
-        about_l1 = self.solved is self.exact
-        if self.result is None or (about_l1 and not (isinstance(self.loss, L1) and self.lam >= 0)):
-            return trivial if self.loss.positive else -inf
+        """What was proven of the objective, or of one that is less, for ones cost less in it."""
+        loss, lam = self.searched
+        if self.result is None or loss != self.loss or lam > self.lam:
+            return min(0.0, self.lam * self.exact.n) if self.loss.positive else -inf
         return self.result.lower_bound
 
-    def _status(self, matched: bool) -> Status:
-        """A match is the best there is, unless ones cost something."""
+    def _status(self, matched: bool, objective: float) -> Status:
+        """A match is the best there is, unless ones cost something or other residuals cost less."""
         if matched:
-            return Status.OPTIMAL if self.lam == 0 else Status.TARGET
+            best = self.lam == 0 and least_at_zero(self.loss, self.y.size)
+            return Status.OPTIMAL if best or self._proven(objective) else Status.TARGET
         if self.session.interrupted.is_set():
             return Status.INTERRUPTED
-        return Status.TIME_LIMIT if self.result is None else self.result.status
+        if self.result is None:
+            return Status.TIME_LIMIT
+        if self.result.status is Status.OPTIMAL and not self._proven(objective):
+            return Status.TIME_LIMIT if self._over else Status.CONVERGED
+        return self.result.status
+
+    def _proven(self, objective: float) -> bool:
+        """Whether this objective was searched, and x is as good as the point that was proven the best."""
+        result, same = self.result, self.searched == (self.loss, self.lam)
+        if result is None or result.status is not Status.OPTIMAL or not same:
+            return False
+        return objective - result.fun <= result.tiny
 
     @property
     def _mean(self) -> float | None:
@@ -346,12 +358,18 @@ class Attempt:
         return float(np.var(u)) < EXPLAINED * float(np.var(self.y)) and float(u @ u) < wrong_bits
 
     def _fit(self, x: Host) -> None:
-        """Choose what was not given from the residuals of x, search that objective from there, and again."""
+        """Choose what was not given from the residuals of x, search that objective from there, and again.
+
+        What is chosen and not searched is not kept: the answer is judged by the objective it was found by.
+        """
         self.x = x
         before = None
         for _ in range(FITS):
+            searched = self.loss, self.lam
             self._choose(x)
             if (self.loss, self.sigma) == before or self.matches(x) or self._over:
+                if before is not None:
+                    self.loss, self.lam = searched
                 return
             before = self.loss, self.sigma
             x = self._search(self._objective(), x)
@@ -377,13 +395,14 @@ class Attempt:
         return self._run(problem, "auto", starts, self.x if x0 is None else x0)
 
     def _run(self, problem: Problem, method: Any, starts: int | None = None, x0: Any = None) -> Host:
-        self.solved = problem
+        exactly = problem is self.exact
+        self.searched = (problem.terms[0].loss, 0.0 if exactly else self.lam)
         self.result = solve(
             problem,
             method=method,
             starts=starts,
             time_limit=self._seconds_left,
-            target=self.tolerance * self.y.size if problem is self.exact else None,
+            target=self.tolerance * self.y.size if exactly else None,
             seed=self.session.seed,
             x0=x0,
             n_jobs=self.session.n_jobs,
@@ -393,6 +412,6 @@ class Attempt:
         self.starts += self.result.n_starts
         self.stages.append(self.result.method)
         x = np.asarray(to_numpy(self.result.x), np.float64)
-        if self.x is None or problem is not self.exact or self.result.fun <= self.exact.objective(self.x):
+        if self.x is None or not exactly or self.result.fun <= self.exact.objective(self.x):
             self.x = x
         return x
