@@ -37,16 +37,21 @@ def fit_scale(data: Data, deadline: Deadline, options: dict[str, Any], fit: Any)
     short = options | {"starts": 1}
     part = FIRST_SHARE / len(FIRST)
     found = [_fitted(data, guess * first, _within(deadline, part), short, fit) for first in FIRST]
-    best = min(found, key=lambda one: one.fitted.path[-1])
+    best = min(found, key=_rank)
     for _ in range(ROUNDS):
         if deadline.left <= 0:
             break
         again = _fitted(data, best.scale, deadline, options, fit)
         if not again.fitted.path[-1] < best.fitted.path[-1] * (1 - 1e-12):
-            best = min((best, again), key=lambda one: one.fitted.path[-1])
+            best = min((best, again), key=_rank)
             break
         best = again
     return best
+
+
+def _rank(one: Scaled) -> tuple[bool, float]:
+    """What is infeasible comes last, however well it fits."""
+    return not one.fitted.result.feasible, one.fitted.path[-1]
 
 
 def _within(deadline: Deadline, part: float) -> Deadline:
