@@ -479,3 +479,25 @@ def test_models_of_dimod():
             assert {v: x > low for v, x in found.values.items()} == {v: x > 0 for v, x in best.sample.items()}
     with pytest.raises(TypeError, match="has its own linear part and offset"):
         qubo(bqm, [1.0, 2.0, 3.0, 4.0])
+
+
+def test_views_of_edges_are_edges():
+    networkx = pytest.importorskip("networkx")
+    assert maxcut(networkx.path_graph(4).edges, seed=1).weight == 3
+    assert maxcut(networkx.DiGraph([(0, 1), (1, 2)]).edges(), seed=1).weight == 2
+
+
+@pytest.mark.parametrize("form", [sparse.coo_array, sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("dtype", [float, np.int8])
+def test_stored_zeros_and_repeated_entries_of_sparse_graphs(form, dtype):
+    zero = form(sparse.coo_array(([0, 1], ([0, 1], [1, 0])), shape=(2, 2), dtype=dtype))
+    assert maxcut(zero, seed=0).weight == 1.0
+    for places in (([0, 0], [1, 1]), ([0, 0, 1], [1, 1, 0])):
+        weight = np.array([1, 2, 3][: len(places[0])], dtype)
+        graph = sparse.coo_array((weight, places), shape=(2, 2))
+        assert maxcut(graph, seed=0).weight == 3.0
+        assert graph.nnz == len(weight)  # as it was given
+    indices, indptr = np.array([1, 1]), np.array([0, 2, 2])
+    repeated = sparse.csr_array((np.array([100, 100], dtype), indices, indptr), shape=(2, 2))
+    assert maxcut(repeated, seed=0).weight == 200.0
+    assert repeated.nnz == 2

@@ -226,3 +226,19 @@ def test_the_only_point_may_be_infeasible():
     problem = dcra.Problem(linear=[1.0, 2.0], constraints=dcra.exactly(1))
     assert dcra.solve(problem, fixed={0: 1, 1: 1}, seed=0).status == "infeasible"
     assert dcra.solve(problem, fixed={0: 1, 1: -1}, seed=0).status == "optimal"
+
+
+@pytest.mark.parametrize("method", ["auto", "milp"])
+def test_small_coefficients_beside_a_large_one_that_is_fixed(method):
+    row = LinearConstraint([[1e14] + 20 * [0.5]], 1e14 + 2.5, 1e14 + 2.5)
+    problem = dcra.Problem(linear=np.ones(21), domain="binary", constraints=row)
+    result = dcra.solve(problem, fixed={0: 1}, seed=1, method=method)
+    assert (result.status, result.fun, result.feasible) == ("optimal", 6.0, True)
+
+
+def test_a_far_bound_is_none_that_rounding_closes(rng):
+    A, x = rng.standard_normal((60, 40)) * 1e6, np.sign(rng.standard_normal(40))
+    b = A @ x + 0.05 * rng.standard_normal(60)
+    result = dcra.minimize(A, b, "squared", fixed={0: x[0]}, method="flip", starts=4, seed=1)
+    assert result.tiny < 1e-3
+    assert result.gap == 1.0

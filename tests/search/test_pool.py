@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint
 
 import dcra
 from dcra.apps import maxsat
@@ -340,3 +341,34 @@ def test_the_answer_is_the_first_of_those_that_are_as_good():
     for seed in range(5):
         result = dcra.solve(problem, pool=3, starts=2, seed=seed)
         assert result.pool.points[0].tolist() == result.x.tolist()
+
+
+@pytest.mark.parametrize("method", ["auto", "enumerate", "exact"])
+def test_ties_at_a_distance_do_not_push_each_other_out(method):
+    A, b = [[1.0, 0, 0], [-1, -1, -1]], [-1.0, -1]
+    found = dcra.minimize(A, b, domain="binary", method=method, pool=dcra.Pool(2, 3), seed=0)
+    assert found.pool.proven
+    assert len(found.pool) == 2
+    assert np.count_nonzero(found.pool.points[0] != found.pool.points[1]) == 3
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "milp"])
+def test_rows_that_were_narrowed_keep_their_slack_for_the_next_best(method):
+    rows = LinearConstraint([[1e9, 0.1, 0.1, 0.1]], 1e9 + 0.2, 1e9 + 0.2)
+    problem = dcra.Problem(linear=[1.0, 2, 3, 4], domain="binary", constraints=rows)
+    found = dcra.solve(problem, fixed={0: 1}, pool=3, method=method, seed=1)
+    assert found.pool.values.tolist() == [6.0, 7.0, 8.0]
+    assert found.pool.proven
+
+
+def test_pools_of_what_is_left_have_what_the_whole_allows():
+    clauses = maxsat.Clauses.of([[-1], [-2]], hard=[[1, 2]], n=2)
+    found = dcra.solve(maxsat.ClauseProblem(clauses), pool=3, seed=1, fixed={0: 0})
+    assert found.pool.points.tolist() == [[0.0, 1.0]]
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((4, 4))
+    A[:, 3] = A[:, 2]  # ties, which round apart
+    pool = dcra.minimize(A, rng.standard_normal(4), fixed={0: 1}, pool=4, seed=0)
+    assert pool.fun == pool.pool.values[0] == min(pool.pool.values)
+    far = dcra.minimize(A, A.sum(1), fixed={0: 1, 1: 1}, pool=dcra.Pool(3, 4), seed=0)
+    assert len(far.pool) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from numbers import Integral, Real
 from typing import Any
 
@@ -47,10 +47,12 @@ def _networkx_edges(graph: Any) -> Edges:
 def _matrix_edges(graph: Any) -> Edges:
     if graph.dtype.kind not in "fiub":
         raise TypeError(f"`graph` must hold real numbers; got dtype {graph.dtype}")
-    A = sparse.coo_array(graph, dtype=np.float64)
-    n = A.shape[0]
-    if A.shape != (n, n):
-        raise ValueError(f"`graph` must be a square matrix; got shape {A.shape}")
+    entries = sparse.coo_array(graph, dtype=np.float64)
+    n = entries.shape[0]
+    if entries.shape != (n, n):
+        raise ValueError(f"`graph` must be a square matrix; got shape {entries.shape}")
+    A = entries.tocsr()  # which sums repeated entries, and is a copy
+    A.eliminate_zeros()
     lower, upper = sparse.tril(A, -1), sparse.triu(A, 1)
     if lower.nnz and upper.nnz and abs(lower.T - upper).max() > 0:
         raise ValueError("`graph` must be symmetric, or have one empty triangle; its two triangles differ")
@@ -64,7 +66,8 @@ def _matrix_edges(graph: Any) -> Edges:
 
 def _listed_edges(graph: Any) -> Edges:
     listed = graph.tolist() if isinstance(graph, np.ndarray) else graph
-    if isinstance(listed, str | Mapping) or not hasattr(listed, "__iter__"):
+    pairs = isinstance(listed, Mapping) and not isinstance(listed, Set)  # networkx's edges are both
+    if isinstance(listed, str) or pairs or not hasattr(listed, "__iter__"):
         raise TypeError(
             f"`graph` must be a networkx graph, a matrix, or edges (i, j[, weight]); got {shown(graph)}"
         )

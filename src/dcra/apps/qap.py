@@ -415,9 +415,12 @@ def _matrices(flow: Any, distance: Any) -> tuple[Host, Host]:
 def _matrix(name: str, given: Any) -> Host:
     refuse_masked(name, given)
     try:
-        M = np.ascontiguousarray(given).astype(np.float64, casting="same_kind", copy=False)
+        M = np.ascontiguousarray(given)
+        casting: Any = "unsafe" if M.dtype == object and np.ndim(given) == 2 else "same_kind"
+        M = M.astype(np.float64, casting=casting, copy=False)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"`{name}` must be a dense matrix of real numbers; got {shown(given)}") from error
+        what = "a sparse matrix" if sparse.issparse(given) else shown(given)
+        raise TypeError(f"`{name}` must be a dense matrix of real numbers; got {what}") from error
     if M.ndim != 2 or M.shape[0] != M.shape[1] or M.size == 0:
         raise ValueError(f"`{name}` must be a square matrix; got shape {M.shape}")
     refuse_huge(name, vector(name, M.ravel(), M.size, np.empty(0)), most_squared(M.size, 0))

@@ -60,7 +60,8 @@ def subset(constraints: Constraints, rows: Sequence[int]) -> Constraints:
     """Some of the rows."""
     index = np.asarray(rows, np.int64)
     names = [constraints.names[i] for i in rows]
-    stated = StatedRows(constraints.G[index], constraints.low[index], constraints.high[index], names)
+    ends = constraints.low[index], constraints.high[index]
+    stated = StatedRows(constraints.G[index], *ends, names, constraints.slack[index])
     return Constraints(stated, constraints.n, constraints.values)
 
 

@@ -216,11 +216,20 @@ class Constraints:
 
     def stated(self) -> StatedRows:
         """The constraints as a user could state them."""
-        return StatedRows(self.G, self.low, self.high, self.names)
+        return StatedRows(self.G, self.low, self.high, self.names, self.slack)
 
     def activity(self, x: Host) -> Host:
         """G x for points of shape (n,) or (k, n), rows last."""
         return np.asarray((self.G @ np.atleast_2d(x).T).T).reshape(*x.shape[:-1], len(self))
+
+    def less(self, end: Host, x: Host) -> Host:
+        """`end`, one of each row, less G x (n,), rounded once."""
+        left = np.asarray(end - self.activity(x))
+        for i in np.flatnonzero(np.isfinite(end) & ~self.whole):
+            lo, hi = self.G.indptr[i : i + 2]
+            products = self.G.data[lo:hi] * x[self.G.indices[lo:hi]]
+            left[i] = fsum([float(end[i]), *(-products).tolist()])
+        return left
 
     def excess(self, x: Host) -> Host:
         """By how much each row is violated; 0 where that is within its slack."""

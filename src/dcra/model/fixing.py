@@ -83,10 +83,10 @@ class Fixing:
         rows = self.whole.constraints
         if rows is None:
             return ()
-        taken = rows.activity(self.base)
-        ends = rows.low - taken, rows.high - taken
-        slack = rows.slack + rows.rounding  # the ends are rounded: no point of the whole is lost
-        return StatedRows(rows.G[:, self.free], *ends, rows.names, slack)
+        low, high = (rows.less(end, self.base) for end in (rows.low, rows.high))
+        ulp = np.maximum(*(np.where(np.isfinite(end), np.spacing(np.abs(end)), 0.0) for end in (low, high)))
+        slack = rows.slack + np.where(rows.whole, 0.0, ulp)  # no point of the whole is lost
+        return StatedRows(rows.G[:, self.free], low, high, rows.names, slack)
 
     def _columns(self, operator: Operator) -> Operator:
         """The columns of the variables that are left."""

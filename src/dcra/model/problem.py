@@ -292,7 +292,7 @@ class Problem:
         if self.constraints is None:
             return ()
         rows, ones = self.constraints, self.constraints.activity(np.ones(self.n))
-        return StatedRows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones, rows.names)
+        return StatedRows(rows.G, 2 * rows.low - ones, 2 * rows.high - ones, rows.names, 2 * rows.slack)
 
     @cached_property
     def integer_valued(self) -> bool:

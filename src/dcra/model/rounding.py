@@ -35,16 +35,15 @@ class Part(NamedTuple):
     size: Host
 
 
-def error_at(problem: Problem, x: Array) -> float:
-    """By how much F(x), x (n,), as computed may differ from F(x) of the numbers as they are stored."""
-    return float(errors_at(problem, x[None, ...])[0])
+def error_at(problem: Problem, x: Array, box: float = 1.0) -> float:
+    """By how much F(x), |x_j| <= box, as computed may differ from F(x) of the numbers as they are stored."""
+    return float(errors_at(problem, x[None, ...], box)[0])
 
 
-def errors_at(problem: Problem, X: Array) -> Host:
+def errors_at(problem: Problem, X: Array, box: float = 1.0) -> Host:
     """The same at each of the points X (k, n)."""
-    return _total(
-        problem, [term_error(term, to_numpy(term.residual(X))) for term in problem.terms], X.shape[0]
-    )
+    parts = [term_error(term, to_numpy(term.residual(X)), box) for term in problem.terms]
+    return _total(problem, parts, X.shape[0], box)
 
 
 def largest_error(problem: Problem, box: float = 1.0) -> float:

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, from_numpy, to_numpy
+from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.model.fixing import Fixing
 from dcra.model.pool import Solutions
+from dcra.model.problem import Problem
+from dcra.model.rounding import error_at
 from dcra.result import Moment, Progress, Result, Status
 from dcra.search.driver import soft_report
+from dcra.search.state import ROUNDING_SHARE
 
 
 def moved(result: Result, like: Array) -> Result:
@@ -26,15 +29,49 @@ def moved(result: Result, like: Array) -> Result:
 
 
 def completed(fixing: Fixing, error: float, result: Result) -> Result:
-    """The result of the free variables as one of all; judged by the whole problem, `error` beside it."""
-    whole = fixing.whole
-    pool = result.pool
-    if pool is not None:
-        points = fixing.complete(to_numpy(pool.points).astype(np.float64))
-        values = np.asarray([whole.objective(point) for point in points])  # each by itself, as `fun` is
-        pool = replace(pool, points=from_numpy(points, whole.like), values=values)
+    """The result of the free variables as one of all, judged by the whole problem.
+
+    `error` is what the rounding of the parts that are fixed may cost.
+    """
     x = fixing.complete(to_numpy(result.x).astype(np.float64))
-    return judged(fixing, replace(result, pool=pool, tiny=result.tiny + error), x)
+    if result.pool is not None:
+        points, pool = _whole_pool(fixing, result.pool)
+        x = points[0] if len(points) and result.feasible else x
+        result = replace(result, pool=pool)
+    fun = fixing.whole.objective(x)
+    return judged(fixing, with_rounding(result, fixing.whole, x, fun, error), x)
+
+
+def _whole_pool(fixing: Fixing, pool: Solutions) -> tuple[Host, Solutions]:
+    """The points of a pool in all variables, best first, without those that the whole problem rules out."""
+    whole = fixing.whole
+    points = fixing.complete(to_numpy(pool.points).astype(np.float64))
+    off = whole.violation(points)
+    fine = off == np.min(off, initial=inf)
+    points = points[fine]
+    values = np.asarray([whole.objective(point) for point in points])  # each by itself, as `fun` is
+    order = np.argsort(values, kind="stable")
+    points, values = points[order], values[order]
+    lost = whole.constraints is not None and not fine.all()  # others may have had to make room for them
+    proven = pool.proven and not lost
+    return points, replace(pool, points=from_numpy(points, whole.like), values=values, proven=proven)
+
+
+def with_rounding(
+    result: Result, whole: Problem, x: Host, fun: float, error: float, box: float = 1.0
+) -> Result:
+    """The result of a problem that was made of a whole one, whose points have |x_j| <= box.
+
+    What that was rounded by is in `tiny`, as far as x is concerned, where the bound is near; where it is far,
+    the bound is lowered by `error`, the most that it can be.
+    """
+    bound = result.lower_bound
+    if result.status is Status.OPTIMAL or fun - bound <= ROUNDING_SHARE * abs(fun):
+        point = from_numpy(x, whole.like, namespace(whole.like).float64)
+        return replace(result, tiny=result.tiny + 2 * error_at(whole, point, box))
+    smooth = whole.linear is not None or whole.quadratic is not None
+    least = -inf if smooth or not all(term.loss.positive for term in whole.terms) else whole.constant
+    return replace(result, lower_bound=min(bound, max(bound - error, least)))
 
 
 def judged(fixing: Fixing, result: Result, x: Any) -> Result:
@@ -53,12 +90,20 @@ def judged(fixing: Fixing, result: Result, x: Any) -> Result:
         fun=fun,
         lower_bound=min(result.lower_bound, fun) if feasible else result.lower_bound,
         feasible=feasible,
-        violation=violation if whole.constraints is None else max(violation, whole.constraints.furthest(x)),
+        violation=_furthest(whole, x, violation),
         n_constraints=whole.n_constraints,
         constraint_kind=whole.constraint_kind,
         names=whole.variable_names,
         **soft_report(whole, x),
     )
+
+
+def _furthest(whole: Problem, x: Host, violation: float) -> float:
+    """What the worst row is off by, rounded once; `violation` knows of hard clauses, too."""
+    if whole.constraints is None:
+        return violation
+    off = whole.constraints.furthest(x)
+    return off if whole.constraint_kind == "linear" else max(off, violation)
 
 
 def only_point(fixing: Fixing, asked: Any, seed: int | None, method: str, begun: float) -> Result:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dcra._array import Array, Host, from_numpy, to_numpy
+from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.model.integers import IntegerProblem
 from dcra.model.pool import Pool, Solutions, as_pool, far_enough
 from dcra.result import Moment, Result, Status
+from dcra.search.completed import with_rounding
 from dcra.search.driver import soft_report
 
 PASSES = 100
@@ -54,8 +55,18 @@ def decoded(
     fun = problem.objective(x) + 0.0
     pool = None if result.pool is None else _pool(problem, result.pool, asked, x, fun, one_code)
     report = soft_report(problem.bits, problem.encode("x", x)[0])
-    tiny = result.tiny + problem.error
-    return replace(result, x=from_numpy(x, problem.bits.like), fun=fun, pool=pool, tiny=tiny, **report)
+    reach = float(np.max(np.abs(problem.reach)))
+    result = with_rounding(result, problem.model, x, fun, problem.error, reach)
+    return replace(result, x=_held(problem, x), fun=fun, pool=pool, **report)
+
+
+def _held(problem: IntegerProblem, x: Host) -> Array:
+    """Whole numbers in the library and float type of the problem; in float64 where that type would round."""
+    like = problem.bits.like
+    xp = namespace(like)
+    largest = max(float(np.max(np.abs(problem.low))), float(np.max(np.abs(problem.high))))
+    exact = largest <= 2 / xp.finfo(like.dtype).eps
+    return from_numpy(x, like, like.dtype if exact else xp.float64)
 
 
 def descend(problem: IntegerProblem, x: Host, seconds_left: Callable[[], float]) -> Host:
@@ -95,13 +106,13 @@ def _pool(
 ) -> Solutions:
     assert asked is not None
     points = np.concatenate([x[None], problem.decode(np.rint(to_numpy(kept.points).astype(np.float64)))])
-    values = np.concatenate([[fun], kept.values])
+    values = np.asarray([fun, *(problem.objective(point) for point in points[1:])])  # each by itself
     order = np.argsort(values, kind="stable")
     chosen = order[far_enough(points[order], asked)]
     spare = not np.all(np.isin(problem.high - problem.low, 2.0 ** np.arange(1, 21) - 1))
     whole = kept.proven and (len(chosen) == asked.size if asked.distance == 1 else False) and not spare
     whole = kept.proven if one_code else whole
-    return Solutions(from_numpy(points[chosen], problem.bits.like), values[chosen], whole, asked.size)
+    return Solutions(_held(problem, points[chosen]), values[chosen], whole, asked.size)
 
 
 def in_numbers(problem: IntegerProblem, callback: Callable[[Moment], Any] | None) -> Any:
@@ -114,7 +125,7 @@ def in_numbers(problem: IntegerProblem, callback: Callable[[Moment], Any] | None
             t = moment.x
             if t is None:
                 return None
-            return from_numpy(problem.decode(to_numpy(t).astype(np.float64)), problem.bits.like)
+            return _held(problem, problem.decode(to_numpy(t).astype(np.float64)))
 
         return callback(Moment.of(moment, copy))
 

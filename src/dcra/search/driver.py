@@ -15,7 +15,7 @@ from dcra._array import Host, to_numpy
 from dcra.bounds.dual import rounded_up, trivial_bound
 from dcra.compiled.form import Compiled
 from dcra.engines.base import News, State
-from dcra.model.pool import Solutions, far_enough
+from dcra.model.pool import Solutions
 from dcra.model.problem import Problem
 from dcra.model.watch import OutOfTime
 from dcra.result import Result, Status
@@ -357,15 +357,12 @@ def solutions(search: Search) -> Solutions | None:
     """The pool of a search, where one was asked for."""
     if search.pool is None:
         return None
-    compiled, asked = search.compiled, search.pool.asked
-    spins, _ = search.pool.best()
+    compiled = search.compiled
+    spins, _ = search.pool.best(search.spins if search.feasible else None)
     with nullcontext() if search.watch is None else search.watch.opened():
         off = compiled.problem.violation(compiled.decode(spins))
         spins = spins[off == np.min(off, initial=inf)]  # hard clauses are none of the rows that all satisfy
-        if search.feasible and search.spins is not None:  # the answer comes first of all that are as good
-            spins = np.concatenate([search.spins[None], spins])
         values = np.asarray([float(compiled.judged(point[None])[0]) for point in spins])  # as `fun` was
     order = np.argsort(values, kind="stable")
-    order = order[far_enough(spins[order], asked)]
     proven = search.proven_pool and search.pool.complete
-    return Solutions(compiled.decode(spins[order]), values[order] + 0.0, proven, asked.size)
+    return Solutions(compiled.decode(spins[order]), values[order] + 0.0, proven, search.pool.asked.size)

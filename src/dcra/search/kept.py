@@ -48,16 +48,20 @@ class Kept:
             self.bar = self.values[ranked[self.reserve - 1]]
         self.values = kept
 
-    def _ranked(self) -> list[bytes]:
-        return sorted(self.values, key=lambda key: (self.values[key], key))
+    def _ranked(self, first: bytes = b"") -> list[bytes]:
+        return sorted(self.values, key=lambda key: (key != first, self.values[key], key))
 
     def _chosen(self, ranked: list[bytes]) -> list[bytes]:
         bits = np.unpackbits(np.frombuffer(b"".join(ranked), np.uint8).reshape(len(ranked), -1), axis=1)
         return [ranked[i] for i in far_enough(bits, self.asked)]
 
-    def best(self) -> tuple[Host, Host]:
-        """The pool: spins (k, n) and values (k,), best first."""
-        chosen = self._chosen(self._ranked()) if self.values else []
+    def best(self, first: Host | None = None) -> tuple[Host, Host]:
+        """The pool: spins (k, n) and values (k,), best first, and of those that are as good `first` (n,)."""
+        key = b""
+        if first is not None:
+            key = np.packbits(first > 0).tobytes()
+            self.values.setdefault(key, min(self.values.values(), default=inf))
+        chosen = self._chosen(self._ranked(key)) if self.values else []
         if not chosen:
             return np.empty((0, self.n)), np.empty(0)
         packed = np.frombuffer(b"".join(chosen), np.uint8).reshape(len(chosen), -1)

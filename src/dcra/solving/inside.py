@@ -15,7 +15,7 @@ from dcra.methods import resolve
 from dcra.model.fixing import Fixing, fixing, partial_points
 from dcra.model.infeasibility import Contradiction
 from dcra.model.integers import IntegerProblem
-from dcra.model.pool import as_pool
+from dcra.model.pool import Pool, as_pool
 from dcra.model.problem import Problem
 from dcra.result import Result
 from dcra.search.checks import check_callable
@@ -79,14 +79,15 @@ def solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions,
 
 def solve_the_rest(begun: float, problem: Problem, options: SolveOptions, progress: bool) -> Result:
     """Solve for the variables that are free, and put the others back in."""
-    as_pool(options.pool, problem.n)  # a distance is one of all variables
-    problem = problem.narrowable()
+    pool, problem = as_pool(options.pool, problem.n), problem.narrowable()
     given, part = options.x0, fixing(problem, options.fixed)
     if given is not None:
         given = partial_points(problem, "x0", given.x if isinstance(given, Result) else given)
         given = given[:, part.free]
     callback = of_all_variables(part, check_callable(options.callback))
-    rest = replace(options, fixed=None, x0=given, callback=callback)
+    if pool is not None and pool.distance > part.free.size:  # no two points differ in so many
+        pool = Pool(1)
+    rest = replace(options, fixed=None, x0=given, callback=callback, pool=pool)
     if not part.free.size:
         rest.limits(problem)  # checked, though nothing is left to search
         return only_point(part, as_pool(rest.pool), rest.seed, resolve(rest.method)[0], begun)
