@@ -105,6 +105,8 @@ def test_dictionary_is_plain_json():
     unbounded = make(lower_bound=-inf).to_dict()
     assert unbounded["lower_bound"] is None
     assert unbounded["gap"] is None
+    assert make(target=-inf).to_dict()["target"] is None
+    assert make(target=5.0).to_dict()["target"] == 5
 
 
 def test_dictionary_of_a_real_solve(rng):
@@ -213,6 +215,17 @@ def test_plot_into_given_axes():
     assert make(lower_bound=-inf, history=HISTORY[:1]).plot(ax) is ax
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["best objective: 8"]
     assert mpl.pyplot.get_fignums() == []
+
+
+def test_plots_of_results_without_history():
+    from matplotlib.figure import Figure
+    from scipy.optimize import LinearConstraint
+
+    odd = LinearConstraint([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0.0]], 1, 1)
+    result = dcra.solve(dcra.Problem(linear=np.zeros(4), domain="binary", constraints=odd))
+    assert not result.feasible
+    ax = result.plot(Figure().subplots())
+    assert ax.get_title().endswith(result.status.value.replace("_", " "))
 
 
 def test_comparison_names_everything():

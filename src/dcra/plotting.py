@@ -112,7 +112,7 @@ def _axes() -> Any:
 
 
 def _finished(ax: Any, results: list[Story]) -> Any:
-    first = min(result.history[0][0] for result in results if result.history)
+    first = min((result.history[0][0] for result in results if result.history), default=0.0)
     if first > 0 and max(result.seconds for result in results) / first > 20:
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter("{x:g}")

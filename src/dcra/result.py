@@ -87,7 +87,7 @@ class Result:
     Attributes
     ----------
     x : (n,) array
-        In the problem's domain, in the library and float type of A.
+        In the problem's domain, in the library and float type of A; in float64 where that would round it.
     fun : float
         Its objective, evaluated in float64.
     lower_bound : float
@@ -286,7 +286,7 @@ class Result:
             "soft_cost": self.soft_cost,
             "soft_violations": self.soft_violations,
             "names": [str(name) for name in self.names],
-            "target": self.target,
+            "target": None if self.target is None else _finite(self.target),
             "pool": None if self.pool is None else self.pool.to_dict(),
             "history": [[row.seconds, _finite(row.fun), _finite(row.lower_bound)] for row in self.history],
         }

@@ -327,3 +327,13 @@ def test_ctrl_c_in_a_rival_raises(monkeypatch, name):
     pressed(monkeypatch, 0)
     with pytest.raises(KeyboardInterrupt):
         rival(name)(model_of(sent))
+
+
+@pytest.mark.parametrize("noise", [None, 1e-310])
+def test_soft_answers_to_silence(noise):
+    """The least noise to guess is that of rounding; what is known to be less is not sampled at."""
+    H = np.array([[10 + 0j]])
+    found = mimo.detect(H, np.zeros(1, complex), noise, "qpsk", soft=True, seed=0)
+    assert np.all(np.isfinite(found.llrs))
+    several = mimo.detect(np.stack([H, H]), np.array([[0, 10 + 0j]]), noise, "qpsk", soft=True, seed=0)
+    assert np.all(np.isfinite(several.llrs))

@@ -157,6 +157,26 @@ def test_options_reach_the_solver(capsys, file, monkeypatch):
     }
 
 
+@pytest.mark.parametrize(("sense", "target"), [("Maximize", -6.0), ("Minimize", 6.0)])
+def test_targets_are_in_the_sense_of_the_file(capsys, tmp_path, monkeypatch, sense, target):
+    pytest.importorskip("highspy")
+
+    def solve(begun: float, problem: dcra.Problem, options: api.SolveOptions, progress: bool) -> Any:
+        given.append(options.target)
+        return original(begun, problem, api.SolveOptions(seed=0))
+
+    given: list[float | None] = []
+    original = api.solve_since
+    monkeypatch.setattr(api, "solve_since", solve)
+    path = tmp_path / "k.lp"
+    path.write_text(
+        f"{sense}\n obj: 2 ham + eggs\nSubject To\n few: ham + eggs <= 1\nBinary\n ham eggs\nEnd\n"
+    )
+    for words in ([], ["--target", "6"]):
+        assert outcome(capsys, "solve", str(path), *words)[0] == 0
+    assert given == [None, target]
+
+
 @pytest.mark.parametrize("name", ["small.npz", "clauses.cnf"])
 def test_reading_is_part_of_the_time(capsys, file, monkeypatch, name):
     path = Path(file).with_name(name)

@@ -10,6 +10,7 @@ import pytest
 dimod = pytest.importorskip("dimod")
 
 from dcra.interop import cqm as ours  # noqa: E402
+from dcra.model.infeasibility import Contradiction  # noqa: E402
 
 
 def random_model(seed, kinds=("BINARY", "SPIN", "INTEGER")):
@@ -132,3 +133,22 @@ def test_what_is_refused():
     wide.add_variable("INTEGER", "i")
     with pytest.raises(ValueError, match=r"bounds at most 2\^20 apart; 'i' goes from 0"):
         sampler.sample_cqm(wide)
+
+
+def test_labels_that_read_alike_stay_apart():
+    cqm = dimod.ConstrainedQuadraticModel()
+    a, b, c = dimod.Binaries("abc")
+    cqm.set_objective(-a - b - c)
+    for one, label in ((a, 1), (b, "1"), (c, "1 (2)")):
+        cqm.add_constraint(one <= 0, label=label)
+    assert list(ours.Model(cqm).rows) == ["1", "1 (2)", "1 (2) (2)"]
+    samples = ours.DCRACQMSampler().sample_cqm(cqm, seed=0)
+    assert samples.first.is_feasible
+    assert (samples.first.energy, samples.info["lower_bound"]) == (0, 0)
+
+
+def test_an_integer_without_values_is_named():
+    cqm = dimod.ConstrainedQuadraticModel()
+    cqm.add_variable("INTEGER", "i", lower_bound=0.2, upper_bound=0.8)
+    with pytest.raises(Contradiction, match=r"variable 'i' has no value left: .* from 1 to 0"):
+        ours.DCRACQMSampler().sample_cqm(cqm)

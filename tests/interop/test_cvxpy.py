@@ -13,6 +13,7 @@ import dcra
 cp = pytest.importorskip("cvxpy")
 
 from dcra.interop import cvxpy as ours  # noqa: E402
+from dcra.model.infeasibility import Contradiction  # noqa: E402
 
 
 def affine(rng, x, rows):
@@ -199,3 +200,72 @@ def test_other_things_are_refused():
     with pytest.raises(TypeError, match=r"`problem` must be a cvxpy\.Problem; got Variable"):
         ours.solve(X)
     assert dcra.interop.__name__ == "dcra.interop"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "low", "high"),
+    [
+        ({"boolean": True, "bounds": [0, np.array([0, 1])]}, [0, 0], [0, 1]),
+        ({"boolean": True, "bounds": [np.array([1, -3]), 5]}, [1, 0], [1, 1]),
+        ({"boolean": True, "nonpos": True}, [0, 0], [0, 0]),
+        ({"boolean": True, "neg": True}, [0, 0], [0, 0]),
+        ({"boolean": True, "nonneg": True}, [0, 0], [1, 1]),
+        ({"integer": True, "bounds": [-3, 3], "nonneg": True}, [0, 0], [3, 3]),
+        ({"integer": True, "bounds": [-3, 3], "pos": True}, [0, 0], [3, 3]),
+        ({"integer": True, "bounds": [-3, 3], "nonpos": True}, [-3, -3], [0, 0]),
+        ({"integer": True, "bounds": [-3, 3], "neg": True}, [-3, -3], [0, 0]),
+        ({"integer": True, "boolean": True, "bounds": [-3, np.array([3, 0])]}, [0, 0], [1, 0]),
+        ({"integer": True, "bounds": [cp.Parameter(value=-1), 2]}, [-1, -1], [2, 2]),
+    ],
+)
+def test_attributes_bound_variables(attributes, low, high):
+    x, y = cp.Variable(2, **attributes), cp.Variable(integer=True, bounds=[0, 2])
+    for others in (0, y):  # over bits where they can be, and over whole numbers
+        for sense, ends in ((1, low), (-1, high)):
+            answer = ours.solve(cp.Problem(cp.Minimize(sense * cp.sum(x) + others)), seed=0)
+            assert x.value.tolist() == ends
+            assert (answer.status, answer.bound) == ("optimal", sense * sum(ends))
+
+
+@pytest.mark.parametrize("kind", ["boolean", "integer"])
+@pytest.mark.parametrize("attribute", ["symmetric", "diag", "PSD", "NSD", "hermitian", "sparsity"])
+def test_other_attributes_are_refused_by_name(kind, attribute):
+    value = [(0,), (0,)] if attribute == "sparsity" else True
+    x = cp.Variable((2, 2), name="x", **{kind: True, attribute: value})
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.real(x))), [cp.real(x) >= 0, cp.real(x) <= 2])
+    with pytest.raises(ValueError, match=f"variable x has `{attribute}`: state it by constraints"):
+        ours.solve(problem)
+
+
+def test_boolean_entries_of_integers_are_refused():
+    x = cp.Variable(2, name="x", integer=True, boolean=[(0,)], bounds=[-3, 3])
+    with pytest.raises(ValueError, match="variable x has `boolean` for some entries: state it by"):
+        ours.solve(cp.Problem(cp.Minimize(cp.sum(x))))
+
+
+def test_a_variable_without_values_is_named():
+    b = cp.Variable(2, boolean=True, bounds=[2, 3], name="b")
+    between = cp.Variable(2, boolean=True, bounds=[0.2, 0.8], name="between")
+    x = cp.Variable(2, integer=True, bounds=[0, 3], name="x")
+    for others in (0, cp.sum(x)):
+        with pytest.raises(Contradiction, match=r"variable b has no value left: .* from 2 to 1"):
+            ours.solve(cp.Problem(cp.Minimize(cp.sum(b) + others)))
+        with pytest.raises(Contradiction, match=r"variable between has no value left: .* from 1 to 0"):
+            ours.solve(cp.Problem(cp.Minimize(cp.sum(between) + others)))
+    with pytest.raises(Contradiction, match=r"variable x has no value left: .* from 4 to 3\. Widen one"):
+        ours.solve(cp.Problem(cp.Minimize(cp.sum(X) + cp.sum(x)), [x[1] >= 3.5]))
+
+
+def test_the_target_is_meant_as_the_problem_states_it():
+    W = np.random.default_rng(0).standard_normal((12, 16))
+    x = cp.Variable(16, boolean=True)
+    distance = cp.norm1(W @ x - 3)
+    for objective, sign in ((cp.Maximize(200 - distance), -1), (cp.Minimize(distance - 200), 1)):
+        problem = cp.Problem(objective)
+        best = ours.solve(problem, seed=0).value
+        reached = ours.solve(problem, seed=0, target=best)
+        assert reached.value == pytest.approx(best)
+        out_of_reach = ours.solve(problem, seed=0, target=best - 5 * sign)
+        assert out_of_reach.status == "optimal"
+    with pytest.raises(TypeError, match="`target` must be a number; got 'low'"):
+        ours.solve(problem, target="low")

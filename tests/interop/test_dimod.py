@@ -99,3 +99,9 @@ def test_there_and_back():
 
 def test_imported_by_name_only():
     assert not hasattr(dcra, "DCRASampler")
+
+
+def test_constraints_are_not_left_out():
+    problem = Problem(linear=-np.ones(3), domain="binary", constraints=dcra.exactly(1))
+    with pytest.raises(ValueError, match="`problem` must have no constraints"):
+        bqm_of(problem)

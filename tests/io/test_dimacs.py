@@ -140,3 +140,39 @@ def test_damaged_files(tmp_path):
     (tmp_path / "a.cnf").write_bytes(b"p cnf 1 1\n1 0\n")
     with pytest.raises(ValueError, match="has no right-hand side"):
         dcra.io.read(tmp_path / "a.cnf", b=tmp_path / "a.cnf")
+
+
+@pytest.mark.parametrize("name", ["a.wcnf", "a.cnf"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"linear": np.ones(4)},
+        {"quadratic": np.eye(4)},
+        {"constant": 7.0},
+        {"constraints": dcra.exactly(1)},
+        {"constraints": dcra.soft(dcra.exactly(1), 2.0)},
+        {"terms": dcra.Term("l1", np.ones((1, 4)), 1.0)},
+    ],
+)
+def test_what_clauses_do_not_say_is_not_left_out(tmp_path, name, change):
+    problem = ClauseProblem(Clauses.of([[1, -2], [2]], n=4))
+    with pytest.raises(ValueError, match=r"holds clauses alone, .*; write an \.npz file instead"):
+        dcra.io.write(tmp_path / name, problem.replace(**change))
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["a.cnf", "a.wcnf", "a.wcnf.gz"])
+@pytest.mark.parametrize("clauses", [[[1, -2], [2]], []])
+def test_variables_that_no_clause_mentions_are_kept(tmp_path, name, clauses):
+    dcra.io.write(tmp_path / name, ClauseProblem(Clauses.of(clauses, n=4)))
+    again = dcra.io.read(tmp_path / name)
+    assert (again.n, again.clauses.lists()) == (4, clauses)
+
+
+def test_a_comment_may_name_more_variables_but_not_fewer_and_not_beyond_bounds():
+    assert parse(b"c 4 variables\r\n1 2 0\r\n", weighted=True).n == 4
+    assert parse(b"c 1 variables\n1 2 0\n", weighted=True).n == 2
+    assert parse(b"c 4 variables\np wcnf 3 1 9\n1 2 0\n", weighted=True).n == 3
+    assert parse(b"c of 4 variables\n1 2 0\n", weighted=True).n == 2
+    with pytest.raises(ValueError, match="line 1: the number of variables is 900000000 in a file of"):
+        parse(b"c 900000000 variables\n1 2 0\n", weighted=True)

@@ -342,3 +342,10 @@ def test_one_loss_cannot_replace_two(tmp_path, A, b):
 def test_readers_are_imported_on_use():
     code = "import dcra.io, sys; assert not {'scipy.io', 'scipy.sparse', 'dcra.io.mtx'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("number", [np.float64(2.0), np.float32(2.0), np.int64(2), np.asarray(2.0)])
+@pytest.mark.parametrize("extension", ["npz", "mtx"])
+def test_options_of_losses_may_be_numbers_of_numpy(tmp_path, A, b, number, extension):
+    dcra.io.write(tmp_path / f"p.{extension}", dcra.Problem([dcra.Term(Huber(number), A, b)]))
+    assert dcra.io.read(tmp_path / f"p.{extension}").terms[0].loss == Huber(2.0)

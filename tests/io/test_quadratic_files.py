@@ -327,3 +327,23 @@ def test_real_files(name, kind, n):
         pytest.skip(f"no {name} under DCRA_DATA")
     assert io.recognised(path) == kind
     assert io.read(path).n == n
+
+
+@pytest.mark.parametrize("name", ["a.qubo", "a.coo", "a.sparse", "a.rud"])
+def test_constraints_are_not_left_out(tmp_path, name):
+    domain = "spin" if name == "a.rud" else "binary"
+    problem = Problem(linear=-np.ones(3), domain=domain, constraints=dcra.exactly(1))
+    if name == "a.rud":
+        problem = cut_problem(2, [0], [1], [1.0]).replace(constraints=dcra.exactly(1))
+    with pytest.raises(ValueError, match=r"file holds no constraints; write an \.npz file instead"):
+        io.write(tmp_path / name, problem)
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_a_constant_of_any_scale_is_not_left_out_of_a_graph(tmp_path, scale):
+    cut = cut_problem(3, [0, 1], [1, 2], scale * np.array([0.1, 0.7]))
+    io.write(tmp_path / "a.rud", cut)
+    np.testing.assert_allclose(values(io.read(tmp_path / "a.rud")), values(cut), rtol=1e-12)
+    with pytest.raises(ValueError, match="holds a Max-Cut problem alone"):
+        io.write(tmp_path / "b.rud", cut.replace(constant=cut.constant + 0.01 * scale))

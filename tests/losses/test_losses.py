@@ -303,6 +303,16 @@ def test_losses_with_infinite_values(xp):
     check_loss(Inside(), like=xp.asarray([0.0]))
 
 
+@pytest.mark.parametrize("true", [True, np.True_, np.array(True)])
+def test_indicators_that_say_true_inside_are_refused(true):
+    """PyProximal's are True inside: as a cost that would be 1 where all is well."""
+    match = "returned True; it must return finite numbers .* belongs into `constraints`"
+    with pytest.raises(ValueError, match=match):
+        from_pyproximal(pyproximal.Box(-0.5, 0.5)).value(np.zeros(3))
+    with pytest.raises(ValueError, match=match):
+        losses.adapt.VectorLoss(lambda z: true, lambda z, step: z).value(np.zeros(3))
+
+
 @given(u=st.lists(st.floats(-9, 9), min_size=5, max_size=5).map(np.array), step=steps)
 def test_pyproximal_agrees_with_ours(u, step):
     theirs = as_loss(pyproximal.L1())

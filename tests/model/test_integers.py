@@ -111,6 +111,17 @@ def test_pools_of_exact_methods_are_the_best(method, constrained):
     assert fixed.pool.values == pytest.approx(left[:3], abs=1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "exact"}, {"pool": 3}, {"x0": [2, 2]}, {"fixed": {0: 2}}])
+def test_single_points(options):
+    row = LinearConstraint(np.array([[1.0, 1.0]]), -np.inf, 4)
+    options = {"domain": dcra.integers(2, 2), "constraints": row, "seed": 0} | options
+    result = dcra.minimize(np.eye(2), [1.0, 4.0], **options)
+    assert (result.x.tolist(), result.fun, result.status) == ([2, 2], 3, "optimal")
+    assert result.pool is None or len(result.pool.points) == 1
+    with pytest.raises(ValueError, match="cannot be satisfied"):
+        dcra.minimize(np.eye(2), [1.0, 4.0], **options | {"domain": dcra.integers(3, 3), "x0": None})
+
+
 def test_wide_boxes():
     """Within ranges of 2^20, a regular system is met exactly but for single steps."""
     rng = np.random.default_rng(1)
@@ -158,11 +169,6 @@ def test_examples_in_docstrings():
             r"`high` of the integers must be a number or have shape \(3,\); got \(2,\)",
         ),
         (
-            lambda: dcra.minimize(np.eye(3), np.ones(3), domain=dcra.integers(2, 2)),
-            ValueError,
-            "nothing is left to choose",
-        ),
-        (
             lambda: dcra.minimize(
                 np.eye(3), np.ones(3), domain=dcra.integers(0, 2), constraints=dcra.exactly(1)
             ),
@@ -202,3 +208,34 @@ def test_what_the_low_ends_take_is_rounded_and_tiny_says_so():
     assert abs(Fraction(result.fun) - exact) <= result.tiny
     assert Fraction(result.lower_bound) <= exact + Fraction(result.tiny)
     assert dcra.minimize([[1.0, 2.0]], [3.0], domain=dcra.integers(0, 9), seed=0).tiny == 0.0
+
+
+def test_numbers_that_the_float_type_rounds_are_in_float64(xp):
+    A, b = xp.asarray(np.array([[1.0]]), "float32"), xp.asarray(np.array([20000001.0]), "float64")
+    seen = []
+    result = dcra.minimize(
+        A,
+        b,
+        domain=dcra.integers(20000000, 20000010),
+        seed=0,
+        pool=3,
+        callback=lambda moment: seen.append(moment.x),
+    )
+    points = xp.host(result.pool.points)
+    assert xp.is_ours(result.x)
+    assert (xp.host(result.x).tolist(), result.fun) == ([20000001], 0)
+    assert np.abs(points[:, 0] - 20000001).tolist() == result.pool.values.tolist() == [0, 1, 1]
+    assert all("64" in str(x.dtype) for x in seen if x is not None)
+    edge = dcra.minimize(A, b, domain=dcra.integers(2**24 - 3, 2**24), seed=0)
+    assert edge.x.dtype == A.dtype
+
+
+@pytest.mark.parametrize("end", [2**53 + 1, 2**60, 2**63, 2**70, -(2**63), [2**53 + 1, 1.0], -(2.0**54)])
+def test_ends_that_float64_does_not_hold(end):
+    with pytest.raises(ValueError, match=r"`(low|high)` must lie from -2\^53 to 2\^53, .*; found -?\d"):
+        dcra.integers(end, end)
+
+
+def test_ends_that_float64_just_holds():
+    result = dcra.minimize([[1.0]], [2.0**53 - 2], domain=dcra.integers(2**53 - 5, 2**53), seed=0)
+    assert result.x.tolist() == [2**53 - 2]

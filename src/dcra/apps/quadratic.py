@@ -150,13 +150,15 @@ def edges_of_cut(problem: Problem) -> tuple[Host, Host, Host] | None:
     quadratic = problem.quadratic
     if quadratic is None or problem.terms or problem.domain != "spin" or quadratic.matrix_free:
         return None
+    if problem.constraints is not None:
+        return None
     if problem.linear is not None and np.any(to_numpy(problem.linear)):
         return None
     upper = sparse.coo_array(sparse.triu(sparse.coo_array(quadratic.off_diagonal.A), 1))
     weight = 4.0 * upper.data
     constant = problem.constant + float(np.sum(quadratic.diagonal))
     half = 0.5 * float(np.sum(weight))
-    if abs(constant + half) > 1e-9 * max(1.0, float(np.sum(np.abs(weight)))):
+    if abs(constant + half) > 1e-9 * float(np.sum(np.abs(weight))):
         return None
     row, col = upper.coords
     return row, col, weight

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from dcra._array import Host
+from dcra.model.infeasibility import Contradiction
 from dcra.model.integers import IntegerProblem, integers
 from dcra.model.problem import Problem
 from dcra.model.term import Term
@@ -32,8 +35,15 @@ class Parts:
     def add_quadratic(self, Q: Any) -> None:
         self.quadratic = Q if self.quadratic is None else self.quadratic + Q
 
-    def gathered(self, ends: tuple[Host, Host] | None) -> Problem | IntegerProblem:
-        """The problem: of bits, or of whole numbers between the ends that are given."""
+    def free_name(self, name: str) -> str:
+        """The name for a constraint, with a number behind it where another has it."""
+        others = (f"{name} ({k})" for k in count(2))
+        return name if name not in self.rows else next(one for one in others if one not in self.rows)
+
+    def gathered(
+        self, ends: tuple[Host, Host] | None, name_of: Callable[[int], str]
+    ) -> Problem | IntegerProblem:
+        """The problem: of bits, or of whole numbers between the ends that are given; `name_of` a variable."""
         parts: dict[str, Any] = {
             "terms": self.terms,
             "linear": self.linear,
@@ -43,4 +53,14 @@ class Parts:
         }
         if ends is None:
             return Problem(**parts, domain="binary")
+        refuse_empty(*ends, name_of)
         return IntegerProblem(**parts, domain=integers(*ends))
+
+
+def refuse_empty(low: Host, high: Host, name_of: Callable[[int], str]) -> None:
+    """Raise a Contradiction that names a variable which has no value from low to high."""
+    for k in np.flatnonzero(low > high)[:1]:
+        raise Contradiction(
+            f"variable {name_of(int(k))} has no value left: its bounds, and the constraints on it alone, "
+            f"ask for whole numbers from {low[k]:g} to {high[k]:g}. Widen one of them"
+        )

@@ -99,11 +99,12 @@ class Model(Parts):
             return
         low, high = -np.inf if kind == "Le" else end, np.inf if kind == "Ge" else end
         rule = LinearConstraint(row, low, high)
-        self.rows[label] = soft(rule, float(one.lhs.weight())) if one.lhs.is_soft() else rule
+        self.rows[self.free_name(label)] = soft(rule, float(one.lhs.weight())) if one.lhs.is_soft() else rule
 
     def problem(self) -> Problem | IntegerProblem:
         """The model as a problem, over whole numbers where it has any."""
-        return self.gathered((self.low, self.high) if "INTEGER" in self.kinds else None)
+        ends = (self.low, self.high) if "INTEGER" in self.kinds else None
+        return self.gathered(ends, lambda k: repr(self.order[k]))
 
     def values(self, t: Host) -> Host:
         """Values of the model's variables at points t."""
@@ -156,7 +157,8 @@ class DCRACQMSampler(DCRASampler):
         dimod.SampleSet
             With energies and feasibility as the model computes them. `info` holds "seed", "status",
             "lower_bound" on what is minimised, penalties of soft constraints included (None if there is
-            none), "timing" and, where nothing is feasible, the labels in "conflict".
+            none), "timing" and, where nothing is feasible, the labels in "conflict", as text; of labels that
+            read alike, such as 1 and "1", the later ones have a number behind them: "1 (2)".
         """
         begun = time.perf_counter()
         model, reads = Model(cqm), check_count("num_reads", num_reads) or 1

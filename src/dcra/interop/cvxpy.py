@@ -24,12 +24,13 @@ from scipy.optimize import LinearConstraint
 
 from dcra._array import Host, to_numpy
 from dcra.api import solve as solve_problem
-from dcra.interop._parts import Parts
+from dcra.interop._parts import Parts, refuse_empty
 from dcra.losses import Huber
 from dcra.model.integers import IntegerProblem
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.result import Result
+from dcra.search.checks import check_target
 
 __all__ = ["Answer", "problem_of", "solve"]
 
@@ -49,6 +50,9 @@ KNOWN = (
     "norm1, norm2, norm_inf, sum_squares, quad_form, max, and sums of abs, square, huber, pos, maximum and "
     "logistic"
 )
+
+ATTRIBUTES = {"boolean", "integer", "bounds", "nonneg", "nonpos", "pos", "neg"}
+"""What a variable may be declared as; `pos` and `neg` let zero in, as CVXPY's own solvers do."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +81,15 @@ def solve(problem: Any, **options: Any) -> Answer:
         Of boolean variables, and integer ones with bounds: `bounds=` of the variable, or constraints on it
         alone. The objective is a sum of affine expressions, norm1, norm2, norm_inf, sum_squares, quad_form,
         max, and sums of abs, square, huber, pos, maximum and logistic, each of something affine. Constraints
-        are affine.
+        are affine. Of other attributes, variables may have nonneg, nonpos, pos and neg.
     **options
-        Of `dcra.solve`: time_limit, starts, seed, method, pool, ...
+        Of `dcra.solve`: time_limit, starts, seed, method, pool, ... `target` is a value as the problem states
+        it: one to reach or exceed where it maximises.
     """
     reading = Reading(problem)
+    target = check_target(options.get("target"))
+    if target is not None:
+        options["target"] = reading.sign * target
     result = solve_problem(reading.problem(), **options)
     reading.save(to_numpy(result.x).astype(np.float64))
     return Answer(reading.sign * result.fun + 0.0, reading.sign * result.lower_bound + 0.0, result)
@@ -122,6 +130,8 @@ class Reading(Parts):
         empty = [p.name() for p in problem.parameters() if p.value is None]
         if empty:
             raise ValueError(f"parameters must have values; {empty[0]} has none. Give it one by its `.value`")
+        for v in self.variables:
+            _refuse_attributes(v)
         self.start = np.concatenate([[0], np.cumsum([v.size for v in self.variables])]).astype(int)
         super().__init__(int(self.start[-1]))
         self.sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
@@ -134,7 +144,11 @@ class Reading(Parts):
     def problem(self) -> Problem | IntegerProblem:
         """The problem, in whole numbers where a variable has more than two values."""
         bits = all(v.attributes["boolean"] for v in self.variables)
-        return self.gathered(None if bits else (self.low, self.high))
+        return self.gathered(None if bits else (self.low, self.high), self._name_of)
+
+    def _name_of(self, k: int) -> str:
+        """The name of the variable that has place k."""
+        return str(self.variables[np.searchsorted(self.start, k, side="right") - 1].name())
 
     def save(self, x: Host) -> None:
         """Give the variables the values of a point."""
@@ -175,16 +189,22 @@ class Reading(Parts):
         self.rows[name] = LinearConstraint(found.A, low - found.c, high - found.c)
 
     def _ends(self) -> tuple[Host, Host]:
-        """Bounds of all variables, by their attributes and by rows of one variable alone."""
+        """Bounds of all variables, by their attributes and by rows of one variable alone.
+
+        What makes a boolean variable narrower than 0 to 1 becomes a row.
+        """
         low, high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
-        for v, lo, hi in zip(self.variables, self.start[:-1], self.start[1:], strict=True):
+        for i, (v, lo, hi) in enumerate(zip(self.variables, self.start[:-1], self.start[1:], strict=True)):
+            low[lo:hi], high[lo:hi] = _stated_bounds(v)
             if v.attributes["boolean"] is True:
-                low[lo:hi], high[lo:hi] = 0.0, 1.0
+                narrow = lo + np.flatnonzero((low[lo:hi] > 0) | (high[lo:hi] < 1))
+                if narrow.size:
+                    A = sparse.eye_array(self.n, format="csr")[narrow]
+                    name = f"attributes of variable {i}, {v.name()}"
+                    self.rows[name] = LinearConstraint(A, low[narrow], high[narrow])
             elif v.attributes["integer"] is not True:
                 raise ValueError(f"all variables must be boolean or integer; {v.name()} is not")
-            else:
-                for ends, side in zip((low, high), _stated_bounds(v), strict=True):
-                    ends[lo:hi] = side
+        refuse_empty(low, high, self._name_of)
         for row in self.rows.values():
             _tighten(row, low, high)
         for v, lo, hi in zip(self.variables, self.start[:-1], self.start[1:], strict=True):
@@ -193,7 +213,7 @@ class Reading(Parts):
                     f"integer variables must be bounded; {v.name()} is not. Give it `bounds=[low, high]`, or "
                     f"constraints such as {v.name()} >= 0 and {v.name()} <= 10"
                 )
-        return np.ceil(low - 1e-9), np.floor(high + 1e-9)
+        return _whole(low, high)
 
     def visit(self, expr: Any, w: Host) -> None:
         """Add sum_i w_i expr_i to the objective, w in column order."""
@@ -381,13 +401,39 @@ def _spread(found: Affine, size: int) -> Affine:
     return Affine(sparse.csr_array(found.A[np.zeros(size, int)]), np.full(size, found.c[0]))
 
 
-def _stated_bounds(v: Any) -> tuple[Any, Any]:
-    """What the attributes of an integer variable say of its bounds."""
-    bounds = v.attributes.get("bounds")
-    if bounds is not None:
-        return tuple(np.broadcast_to(end, v.shape).ravel(order="F") for end in bounds)  # type: ignore[return-value]
-    low = 0.0 if v.attributes.get("nonneg") else -np.inf
-    return low, 0.0 if v.attributes.get("nonpos") else np.inf
+def _refuse_attributes(v: Any) -> None:
+    """Raise an error that names an attribute which is set and not known here."""
+    for name, value in v.attributes.items():
+        if value and name not in ATTRIBUTES:
+            raise ValueError(f"variable {v.name()} has `{name}`: state it by constraints")
+    if v.attributes["integer"] is True and not isinstance(v.attributes["boolean"], bool):
+        raise ValueError(f"variable {v.name()} has `boolean` for some entries: state it by constraints")
+
+
+def _stated_bounds(v: Any) -> tuple[Host, Host]:
+    """What the attributes of a variable say of its bounds, together."""
+    stated = v.attributes
+    low, high = np.full(v.size, -np.inf), np.full(v.size, np.inf)
+    if stated.get("bounds") is not None:
+        low, high = (_end(v, end) for end in stated["bounds"])
+    if stated["boolean"] is True or stated.get("nonneg") or stated.get("pos"):
+        low = np.maximum(low, 0.0)
+    if stated["boolean"] is True:
+        high = np.minimum(high, 1.0)
+    if stated.get("nonpos") or stated.get("neg"):
+        high = np.minimum(high, 0.0)
+    return _whole(low, high)
+
+
+def _whole(low: Host, high: Host) -> tuple[Host, Host]:
+    """The whole numbers next to both ends, within them."""
+    return np.ceil(low - 1e-9), np.floor(high + 1e-9)
+
+
+def _end(v: Any, end: Any) -> Host:
+    """One end of the bounds of a variable, which may be an expression of parameters."""
+    value = end.value if isinstance(end, cvxpy.Expression) else end
+    return np.broadcast_to(np.asarray(value, float), v.shape).ravel(order="F")
 
 
 def _tighten(row: LinearConstraint, low: Host, high: Host) -> None:

@@ -50,6 +50,11 @@ def problem_of(bqm: Any, variables: list[Any] | None = None) -> Problem:
 def bqm_of(problem: Problem) -> Any:
     """The binary quadratic model of a problem without losses, over variables 0, 1, ..."""
     quadratic = problem.quadratic
+    if problem.constraints is not None:
+        raise ValueError(
+            f"`problem` must have no constraints, which a binary quadratic model cannot hold; got "
+            f"{len(problem.constraints)}. dcra.solve takes the problem as it is"
+        )
     if problem.terms or (quadratic is not None and quadratic.matrix_free):
         raise ValueError("a binary quadratic model holds x'Qx + c'x + constant alone; the problem has more")
     linear = np.zeros(problem.n) if problem.linear is None else to_numpy(problem.linear)

@@ -2,7 +2,8 @@
 
     p cnf N M                  every clause is soft, of weight 1
     p wcnf N M [TOP]           each clause begins with its weight; TOP and above means hard, none without TOP
-    (no p line)                each line begins with a weight, or with h for hard
+    (no p line)                each line begins with a weight, or with h for hard; `c N variables` may be the
+                               first line of the file, where there are more than the clauses mention
 
 A clause ends with 0 at the end of a line; lines that begin with c are comments. The numbers are read in one
 go; only a file with a fault is looked at line by line, to say where it is.
@@ -37,6 +38,9 @@ LARGEST = 2**63 - 1
 SIGNED = re.compile(rb"(?s)[+-](?:(?<=\S.)|(?!\d))")
 """A sign that does not begin a number."""
 
+NAMED = re.compile(rb"c (\d{1,100}) variables\r?\n")
+"""The first line of a .wcnf file that says how many variables there are; other programs pass it over."""
+
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 Ints = NDArray[np.int64]
@@ -44,13 +48,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Header:
-    """What the p line says; `weighted` without `n` is the format since 2022."""
+    """What the p line says; `weighted` without `n` is the format since 2022, and has `least` variables."""
 
     weighted: bool
     n: int | None = None
     m: int | None = None
     top: int | None = None
     line: int = 0
+    least: int = 0
 
 
 def read(path: Path, b: Path | None) -> ClauseProblem:
@@ -62,6 +67,11 @@ def read(path: Path, b: Path | None) -> ClauseProblem:
 def write(path: Path, problem: Problem) -> None:
     if not isinstance(problem, ClauseProblem):
         raise ValueError(f"{path}: holds clauses only; write a problem of dcra.apps.maxsat, or an .npz file")
+    if not problem.charges_its_clauses or _has_more(problem):
+        raise ValueError(
+            f"{path}: holds clauses alone, and the problem has other parts besides or no longer charges "
+            f"them; write an .npz file instead"
+        )
     clauses = problem.clauses
     weighted = ".wcnf" in path.name.lower()
     if not weighted and (clauses.hard.any() or np.any(clauses.weight != 1)):
@@ -69,6 +79,11 @@ def write(path: Path, problem: Problem) -> None:
     if clauses.weight.dtype.kind != "i":
         raise ValueError(f"{path}: weights in a .wcnf file must be integers; scale and round them")
     save(path, _text(clauses, weighted).encode())
+
+
+def _has_more(problem: ClauseProblem) -> bool:
+    """Whether there are terms or constraints that clauses do not say."""
+    return problem.constraints is not None or len(problem.terms) > len(problem.clause_terms)
 
 
 def parse(data: bytes, weighted: bool) -> Clauses:
@@ -90,6 +105,7 @@ def _check_variables(header: Header, numbers: Ints, length: int) -> None:
     if header.n is not None:
         check_declared(header.n, "the number of variables", f"line {header.line}", numbers.size, length)
         return
+    check_declared(header.least, "the number of variables", "line 1", numbers.size, length)
     literal = _literals(header, numbers)
     largest = max(abs(int(end)) for end in (literal.min(initial=0), literal.max(initial=0)))
     check_declared(largest, "the largest variable", "the clauses", numbers.size, length)
@@ -119,7 +135,9 @@ def _clauses(header: Header, numbers: Ints) -> Clauses:
     else:
         weight, hard = np.ones(ends.size, np.int64), np.zeros(ends.size, bool)
     ptr = np.concatenate([[0], np.cumsum(ends - begins)])
-    return Clauses.from_arrays(header.n, ptr, numbers[literal], weight, hard)
+    literals = numbers[literal]
+    n = header.n or max(header.least, int(np.abs(literals).max(initial=1)))
+    return Clauses.from_arrays(n, ptr, literals, weight, hard)
 
 
 def _doubt_missing_top(header: Header, weight: Ints) -> None:
@@ -170,7 +188,8 @@ def _split(data: bytes, weighted: bool) -> tuple[Header, bytes]:
     if header is None:
         if not weighted:
             raise ValueError("there is no header; a .cnf file needs a line such as 'p cnf 10 40' at its top")
-        header = Header(weighted=True)
+        named = NAMED.match(data)
+        header = Header(weighted=True, least=int(named[1]) if named else 0)
     body = data[begin:].strip() + b"\n"
     if b"c" in body:
         body = re.sub(rb"(?m)^[ \t]*c.*$", b"", body)

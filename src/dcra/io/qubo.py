@@ -123,6 +123,8 @@ def coefficients(path: Path, problem: Problem, spin: bool = False) -> tuple[Host
         from scipy import sparse
 
     quadratic = problem.quadratic
+    if problem.constraints is not None:
+        raise ValueError(f"{path}: a QUBO file holds no constraints; write an .npz file instead")
     if problem.terms or (quadratic is not None and quadratic.matrix_free):
         raise ValueError(f"{path}: a QUBO file holds x'Qx + c'x alone; write an .npz file instead")
     if problem.domain == "spin" and not spin:

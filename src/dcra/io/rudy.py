@@ -49,6 +49,8 @@ def parse(text: str) -> Problem:
 
 
 def write(path: Path, problem: Problem) -> None:
+    if problem.constraints is not None:
+        raise ValueError(f"{path}: a rudy file holds no constraints; write an .npz file instead")
     edges = edges_of_cut(problem)
     if edges is None:
         raise ValueError(

@@ -19,7 +19,7 @@ def loss_text(loss: Loss) -> str:
     if name is None:
         raise ValueError(f"the loss {type(loss).__name__} has no name and cannot be written to a file")
     options = [
-        f"{field.name}={getattr(loss, field.name)!r}"
+        f"{field.name}={float(getattr(loss, field.name))!r}"
         for field in fields(loss)  # type: ignore[arg-type]
         if getattr(loss, field.name) != field.default
     ]

@@ -63,6 +63,11 @@ class VectorLoss(Loss):
         return from_numpy(flat.reshape(z.shape), z)
 
     def _number(self, value: Any) -> float:
+        if str(getattr(value, "dtype", type(value).__name__)).endswith("bool"):  # True is inside, not a cost
+            raise ValueError(
+                f"`value` of the loss {self.label} returned {bool(value)}; it must return finite numbers for "
+                f"every vector of residuals. What is not allowed belongs into `constraints`"
+            )
         number = float(value)
         if isnan(number):
             raise ValueError(

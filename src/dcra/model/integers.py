@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ from dcra.model.term import Term
 
 WIDEST = 1 << 20
 """Most that `high` may be above `low`."""
+
+LARGEST = 1 << 53
+"""Up to here float64 holds all whole numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ def integers(low: Any, high: Any) -> Integers:
     Parameters
     ----------
     low, high : int or (n,) array of int
-        One number for all variables, or one for each; at most 2^20 apart.
+        One number for all variables, or one for each; from -2^53 to 2^53, at most 2^20 apart.
 
     Examples
     --------
@@ -60,6 +63,7 @@ def integers(low: Any, high: Any) -> Integers:
     for name, end in (("low", low), ("high", high)):
         refuse_masked(name, end)
         array = np.asarray(end)
+        _refuse_large(name, end)
         if array.dtype.kind not in "iuf" or array.ndim > 1:
             raise TypeError(f"`{name}` must be whole numbers, one or one for each variable; got {shown(end)}")
         if not np.all(np.isfinite(array)) or not np.all(np.rint(array) == array):
@@ -70,6 +74,17 @@ def integers(low: Any, high: Any) -> Integers:
     if np.any(width > WIDEST):
         raise ValueError(f"`high` must be at most 2^20 above `low`; found {np.max(width):g}")
     return Integers(low, high)
+
+
+def _refuse_large(name: str, end: Any) -> None:
+    """Refuse numbers as they came: in float64 they may be others already."""
+    for one in np.asarray(end, object).ravel():
+        number = isinstance(one, int | float | np.integer | np.floating)
+        if number and (LARGEST < one < inf or -inf < one < -LARGEST):
+            raise ValueError(
+                f"`{name}` must lie from -2^53 to 2^53, where float64 holds all whole numbers; found {one}. "
+                f"Shift the variables: x = s + z with s near `low`, and z from 0"
+            )
 
 
 class IntegerProblem:
@@ -132,6 +147,8 @@ class IntegerProblem:
             from scipy import sparse
 
         parts = [bit_weights(int(width)) for width in self.high - self.low]
+        if not any(map(len, parts)):  # a single point: one bit that counts nothing
+            parts[0] = np.zeros(1)
         row = np.repeat(np.arange(self.n), [len(part) for part in parts])
         values = np.concatenate(parts)
         return sparse.csr_array((values, (row, np.arange(row.size))), shape=(self.n, row.size))
@@ -146,10 +163,6 @@ class IntegerProblem:
             image = to_numpy(Q.apply(low))
             constant += float(self.low @ image)
             linear = linear + 2 * image
-        if W.shape[1] == 0:
-            raise ValueError(
-                "`low` must be below `high` for one variable at least; nothing is left to choose"
-            )
         return Problem(
             [Term(t.loss, _times(t.operator, W), -t.residual(low), t.weight) for t in model.terms],
             linear=np.asarray(linear @ W),
@@ -208,7 +221,8 @@ class IntegerProblem:
                 f"{j}; found {host[i, j]:g}"
             )
         parts = [bits_of(host[:, j] - self.low[j], int(self.high[j] - self.low[j])) for j in range(self.n)]
-        return np.concatenate(parts, axis=1)
+        bits = np.concatenate(parts, axis=1)
+        return bits if bits.shape[1] else np.where(free[:, :1], np.nan, 0.0)
 
     def fixed_bits(self, fixed: Any) -> Host:
         """`fixed` as {index: value} or an array with NaN, in bits."""

@@ -87,7 +87,9 @@ class Received:
         left = float(np.mean(np.abs(self.y.T - self.H @ fit) ** 2))
         spare = 1 - self.H.shape[1] / self.H.shape[0]
         power = float(np.mean(np.abs(self.y) ** 2))
-        return max(left / spare if spare > 0.05 else 0.0, 0.05 * power, np.finfo(float).tiny)
+        column = self.constellation.scale**2 * float(np.sum(np.abs(self.H) ** 2)) / self.H.shape[1]
+        least = float(max(np.finfo(float).eps * column, np.finfo(float).tiny))  # for silence
+        return max(left / spare if spare > 0.05 else 0.0, 0.05 * power, least)
 
 
 def gram(H: Host, kind: Constellation) -> Host:

@@ -45,6 +45,10 @@ HEAT_STEP = 1.4
 """Ratio of neighbouring temperatures between which copies of a frame are exchanged."""
 
 
+COLDEST = 1e-32
+"""Least temperature of sampling, in units of the mean diagonal of G: below, rounding decides."""
+
+
 LONG, LONG_IN_ARRAYS = 48_000, 3_000
 """Most passes of sampling over all copies, where the compiled loops do it and where array code does."""
 
@@ -182,7 +186,8 @@ def fitted(model: Received, levels: Host, bounds: Host) -> Host:
 
 def sampling_temperatures(model: Received) -> Host:
     """From the noise to where levels move freely."""
-    noise, step = model.noise_or_guess, float(np.mean(np.diag(model.working[0])))
+    step = float(np.mean(np.diag(model.working[0])))
+    noise = max(model.noise_or_guess, COLDEST * step)
     hot = max(HOT * noise, step)
     return np.asarray(np.geomspace(noise, hot, 1 + int(np.ceil(np.log(hot / noise) / np.log(HEAT_STEP)))))
 
