@@ -358,9 +358,10 @@ def solved_and_refused(rows: Rows) -> list[float]:
     return [solved, refused]
 
 
-def campaign(rows: Rows, parts: Sequence[str]) -> list[float]:
-    """Solves, calls or files of some parts of the campaign."""
-    return solved_and_refused([row for row in rows if row["instance"] in parts])[:1]
+def campaign(rows: Rows, parts: Sequence[str], commit: str = "") -> list[float]:
+    """Solves, calls or files of some parts of the campaign, of one version of the code if it is named."""
+    wanted = [row for row in rows if row["instance"] in parts]
+    return solved_and_refused([row for row in wanted if row["environment"]["commit"].startswith(commit)])[:1]
 
 
 def memory(rows: Rows) -> list[float]:
