@@ -239,3 +239,36 @@ def test_ends_that_float64_does_not_hold(end):
 def test_ends_that_float64_just_holds():
     result = dcra.minimize([[1.0]], [2.0**53 - 2], domain=dcra.integers(2**53 - 5, 2**53), seed=0)
     assert result.x.tolist() == [2**53 - 2]
+
+
+def test_large_ends_keep_rows_points_and_proofs():
+    k = 2**24 + 1
+    short = np.eye(1, dtype=np.float32)
+    result = dcra.minimize(short, [float(k)], domain=dcra.integers(k - 1, k), pool=2, method="exact", seed=0)
+    assert (int(result.x[0]), result.fun, result.x.dtype) == (k, 0.0, np.float64)
+    assert result.pool.points.ravel().tolist() == [k, k - 1]
+    xs, G = np.array([k + 1.0, k + 3.0]), np.array([[0.3, 0.3]])
+    value = float((G @ xs)[0])
+    rows = LinearConstraint(G, value, value)
+    found = dcra.minimize(np.eye(2), xs, domain=dcra.integers(k + 1, k + 3), constraints=rows, seed=0)
+    assert (found.status, found.fun, found.feasible) == ("optimal", 0.0, True)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_squares_of_rivals_may_round_by_more_than_those_of_the_answer(whole):
+    """Where a row cancels at x, its error counts for nothing there, and for much at points as good."""
+    A = np.array([[541e6, 0.059, -676250e3, 135250e3, 1e4], [0, 0, 0, 0, 10000.000000007]])
+    b = [10000.059, -10000.000000007]
+    options = {"fixed": dict.fromkeys(range(4), 1)} if whole else {}
+    domain = "spin" if whole else dcra.integers([1, 1, 1, 1, -1], [1, 1, 1, 1, 1])
+    result = dcra.minimize(A, b, "squared", domain=domain, seed=0, **options)
+    rivals = [
+        sum(
+            (sum(Fraction(a) * Fraction(float(v)) for a, v in zip(row, x, strict=True)) - Fraction(e)) ** 2
+            for row, e in zip(A.tolist(), b, strict=True)
+        )
+        for x in ([1, 1, 1, 1, 1], [1, 1, 1, 1, -1])
+    ]
+    assert Fraction(result.lower_bound) <= min(rivals) + Fraction(result.tiny)
+    assert Fraction(result.fun) <= min(rivals) + Fraction(result.tiny)
+    assert result.tiny < 10

@@ -371,4 +371,6 @@ def test_pools_of_what_is_left_have_what_the_whole_allows():
     pool = dcra.minimize(A, rng.standard_normal(4), fixed={0: 1}, pool=4, seed=0)
     assert pool.fun == pool.pool.values[0] == min(pool.pool.values)
     far = dcra.minimize(A, A.sum(1), fixed={0: 1, 1: 1}, pool=dcra.Pool(3, 4), seed=0)
-    assert len(far.pool) == 1
+    assert str(far.pool).startswith("1 of the 3 points asked for")
+    only = dcra.solve(dcra.Problem(linear=np.ones(3)), fixed=np.ones(3), pool=3)
+    assert (only.pool.asked, len(only.pool)) == (3, 1)

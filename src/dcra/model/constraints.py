@@ -222,15 +222,6 @@ class Constraints:
         """G x for points of shape (n,) or (k, n), rows last."""
         return np.asarray((self.G @ np.atleast_2d(x).T).T).reshape(*x.shape[:-1], len(self))
 
-    def less(self, end: Host, x: Host) -> Host:
-        """`end`, one of each row, less G x (n,), rounded once."""
-        left = np.asarray(end - self.activity(x))
-        for i in np.flatnonzero(np.isfinite(end) & ~self.whole):
-            lo, hi = self.G.indptr[i : i + 2]
-            products = self.G.data[lo:hi] * x[self.G.indices[lo:hi]]
-            left[i] = fsum([float(end[i]), *(-products).tolist()])
-        return left
-
     def excess(self, x: Host) -> Host:
         """By how much each row is violated; 0 where that is within its slack."""
         off = self.off(x)
@@ -318,6 +309,32 @@ class Constraints:
         least = max(0.0, np.ceil(least - room)) if np.isfinite(least) else 0.0
         most = min(float(a.size), np.floor(most + room)) if np.isfinite(most) else float(a.size)
         return Group(members, int(least), int(most)) if most < a.size else None
+
+
+def less(G: Any, end: Host, x: Host, whole: Host) -> Host:
+    """`end`, one of each row, less G x (n,), rounded once but for the products; of whole rows it is exact."""
+    left = np.asarray(end - G @ x)
+    for i in np.flatnonzero(np.isfinite(end) & ~whole):
+        lo, hi = G.indptr[i : i + 2]
+        products = G.data[lo:hi] * x[G.indices[lo:hi]]
+        left[i] = fsum([float(end[i]), *(-products).tolist()])
+    return left
+
+
+def spacing(*ends: Host) -> Host:
+    """What one rounding of the larger end of each row may cost."""
+    return np.asarray(
+        np.max([np.where(np.isfinite(end), np.spacing(np.abs(end)), 0.0) for end in ends], axis=0)
+    )
+
+
+def moved(block: Block, x: Host, box: float) -> tuple[tuple[Host, Host], Host]:
+    """The ends of rows less G x, and the slack that the rows have for points with entries up to `box`."""
+    rows = Constraints(
+        StatedRows(block.G, block.low, block.high, block.names, block.slack), x.size, (-box, box)
+    )
+    low, high = (less(rows.G, end, x, rows.whole) for end in (block.low, block.high))
+    return (low, high), rows.slack + np.where(rows.whole, 0.0, spacing(low, high))
 
 
 def named(given: Any) -> dict[str, Any]:

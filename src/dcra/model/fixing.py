@@ -14,7 +14,7 @@ from dcra._array import Array, Host, device_of, from_numpy, is_array, is_numpy, 
 from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.checks import refuse_masked
-from dcra.model.constraints import StatedRows
+from dcra.model.constraints import StatedRows, less, spacing
 from dcra.model.operators import DenseMatrix, MatrixFree, Operator, SparseMatrix
 from dcra.model.problem import DOMAINS, Problem
 from dcra.model.rounding import largest_error
@@ -83,9 +83,8 @@ class Fixing:
         rows = self.whole.constraints
         if rows is None:
             return ()
-        low, high = (rows.less(end, self.base) for end in (rows.low, rows.high))
-        ulp = np.maximum(*(np.where(np.isfinite(end), np.spacing(np.abs(end)), 0.0) for end in (low, high)))
-        slack = rows.slack + np.where(rows.whole, 0.0, ulp)  # no point of the whole is lost
+        low, high = (less(rows.G, end, self.base, rows.whole) for end in (rows.low, rows.high))
+        slack = rows.slack + np.where(rows.whole, 0.0, spacing(low, high))  # no point of the whole is lost
         return StatedRows(rows.G[:, self.free], low, high, rows.names, slack)
 
     def _columns(self, operator: Operator) -> Operator:

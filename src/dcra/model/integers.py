@@ -19,7 +19,7 @@ from dcra._array import Array, Host, from_numpy, is_array, is_numpy, namespace, 
 from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.checks import refuse_masked
-from dcra.model.constraints import Cardinality, Constraints, StatedRows, Worded, block_of, named
+from dcra.model.constraints import Cardinality, Constraints, StatedRows, Worded, block_of, moved, named
 from dcra.model.operators import MatrixFree, Operator
 from dcra.model.problem import Problem
 from dcra.model.rounding import largest_error
@@ -78,7 +78,13 @@ def integers(low: Any, high: Any) -> Integers:
 
 def _refuse_large(name: str, end: Any) -> None:
     """Refuse numbers as they came: in float64 they may be others already."""
-    for one in np.asarray(end, object).ravel():
+    array = np.asarray(end)
+    if isinstance(end, np.ndarray) and array.dtype.kind in "iuf":  # these are what they were
+        beyond = (array > LARGEST) | (array < -LARGEST)
+        array = array[beyond & np.isfinite(array)][:1]
+    else:
+        array = np.asarray(end, object)
+    for one in array.ravel().tolist():
         number = isinstance(one, int | float | np.integer | np.floating)
         if number and (LARGEST < one < inf or -inf < one < -LARGEST):
             raise ValueError(
@@ -176,8 +182,8 @@ class IntegerProblem:
         if isinstance(one, Soft):
             return Soft(self._row(name, one.constraint), one.weight)
         block = block_of(name, one, self.n, (0.0, 1.0))
-        taken = np.asarray(block.G @ self.low)
-        return StatedRows(block.G @ self.weights, block.low - taken, block.high - taken, block.names)
+        ends, slack = moved(block, self.low, float(np.max(np.abs(self.reach))))
+        return StatedRows(block.G @ self.weights, *ends, block.names, slack)
 
     def with_one_code(self) -> Problem:
         """`bits`, with rows that leave every number one code, that of `bits_of`.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dcra._array import Array, Host, to_numpy
-from dcra.losses import Loss
+from dcra.losses import Loss, SquaredHinge, SquaredL2
 from dcra.model.operators import MatrixFree
 from dcra.model.term import Term
 
@@ -46,16 +46,27 @@ def errors_at(problem: Problem, X: Array, box: float = 1.0) -> Host:
     return _total(problem, parts, X.shape[0], box)
 
 
-def largest_error(problem: Problem, box: float = 1.0) -> float:
-    """What no point with |x_j| <= box exceeds of it; inf where that is not known."""
+def largest_error(problem: Problem, box: float = 1.0, most: float = inf) -> float:
+    """What no point with |x_j| <= box and F(x) <= most exceeds of it; inf where that is not known."""
+    room = _room(problem, most)
     parts = []
     for term in problem.terms:
         if isinstance(term.operator, MatrixFree) or not (term.loss.convex or term.loss.lipschitz < inf):
             return inf
         reach = box * term.operator.row_sizes() + np.abs(to_numpy(term.b))
+        if isinstance(term.loss, SquaredL2 | SquaredHinge) and room < inf:
+            with np.errstate(divide="ignore"):  # w r^2 <= room; negative residuals of a hinge move nothing
+                reach = np.minimum(reach, np.sqrt(room / np.asarray(to_numpy(term.weight))) + EPS * reach)
         ends = [term_error(term, side * reach[None], box) for side in (1.0, -1.0)]
         parts.append(Part(*(np.maximum(one, two) for one, two in zip(*ends, strict=True))))
     return 2.0 * float(_total(problem, parts, 1, box)[0])  # these bounds are rounded, too
+
+
+def _room(problem: Problem, most: float) -> float:
+    """What a part of F is at most where F is at most `most`; inf where other parts may be negative."""
+    if problem.linear is not None or problem.quadratic is not None:
+        return inf
+    return max(most - problem.constant, 0.0) if all(t.loss.positive for t in problem.terms) else inf
 
 
 def _total(problem: Problem, parts: list[Part], count: int, box: float = 1.0) -> Host:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.model.fixing import Fixing
-from dcra.model.pool import Solutions
+from dcra.model.pool import Pool, Solutions
 from dcra.model.problem import Problem
-from dcra.model.rounding import error_at
+from dcra.model.rounding import error_at, largest_error
 from dcra.result import Moment, Progress, Result, Status
 from dcra.search.driver import soft_report
 from dcra.search.state import ROUNDING_SHARE
@@ -28,14 +28,15 @@ def moved(result: Result, like: Array) -> Result:
     return replace(result, x=from_numpy(to_numpy(result.x), like), pool=pool)
 
 
-def completed(fixing: Fixing, error: float, result: Result) -> Result:
+def completed(fixing: Fixing, error: float, result: Result, asked: Pool | None = None) -> Result:
     """The result of the free variables as one of all, judged by the whole problem.
 
-    `error` is what the rounding of the parts that are fixed may cost.
+    `error` is what the rounding of the parts that are fixed may cost; `asked` the pool of the whole problem.
     """
     x = fixing.complete(to_numpy(result.x).astype(np.float64))
     if result.pool is not None:
         points, pool = _whole_pool(fixing, result.pool)
+        pool = pool if asked is None else replace(pool, asked=asked.size)
         x = points[0] if len(points) and result.feasible else x
         result = replace(result, pool=pool)
     fun = fixing.whole.objective(x)
@@ -62,13 +63,15 @@ def with_rounding(
 ) -> Result:
     """The result of a problem that was made of a whole one, whose points have |x_j| <= box.
 
-    What that was rounded by is in `tiny`, as far as x is concerned, where the bound is near; where it is far,
-    the bound is lowered by `error`, the most that it can be.
+    What that was rounded by is in `tiny`, as far as points no worse than x are concerned, where the bound is
+    near; where it is far, the bound is lowered by `error`, the most that it can be.
     """
     bound = result.lower_bound
     if result.status is Status.OPTIMAL or fun - bound <= ROUNDING_SHARE * abs(fun):
-        point = from_numpy(x, whole.like, namespace(whole.like).float64)
-        return replace(result, tiny=result.tiny + 2 * error_at(whole, point, box))
+        known = largest_error(whole, box, fun)
+        if not isfinite(known):
+            known = error_at(whole, from_numpy(x, whole.like, namespace(whole.like).float64), box)
+        return replace(result, tiny=result.tiny + 2 * known)
     smooth = whole.linear is not None or whole.quadratic is not None
     least = -inf if smooth or not all(term.loss.positive for term in whole.terms) else whole.constant
     return replace(result, lower_bound=min(bound, max(bound - error, least)))

@@ -65,7 +65,7 @@ def _held(problem: IntegerProblem, x: Host) -> Array:
     like = problem.bits.like
     xp = namespace(like)
     largest = max(float(np.max(np.abs(problem.low))), float(np.max(np.abs(problem.high))))
-    exact = largest <= 2 / xp.finfo(like.dtype).eps
+    exact = largest <= 2 / float(xp.finfo(like.dtype).eps)
     return from_numpy(x, like, like.dtype if exact else xp.float64)
 
 
@@ -109,7 +109,7 @@ def _pool(
     values = np.asarray([fun, *(problem.objective(point) for point in points[1:])])  # each by itself
     order = np.argsort(values, kind="stable")
     chosen = order[far_enough(points[order], asked)]
-    spare = not np.all(np.isin(problem.high - problem.low, 2.0 ** np.arange(1, 21) - 1))
+    spare = not np.all(np.isin(problem.high - problem.low, 2.0 ** np.arange(21) - 1))
     whole = kept.proven and (len(chosen) == asked.size if asked.distance == 1 else False) and not spare
     whole = kept.proven if one_code else whole
     return Solutions(_held(problem, points[chosen]), values[chosen], whole, asked.size)

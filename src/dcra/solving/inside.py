@@ -85,14 +85,15 @@ def solve_the_rest(begun: float, problem: Problem, options: SolveOptions, progre
         given = partial_points(problem, "x0", given.x if isinstance(given, Result) else given)
         given = given[:, part.free]
     callback = of_all_variables(part, check_callable(options.callback))
-    if pool is not None and pool.distance > part.free.size:  # no two points differ in so many
+    asked = pool
+    if pool is not None and pool.distance > max(1, part.free.size):  # no two points differ in so many
         pool = Pool(1)
     rest = replace(options, fixed=None, x0=given, callback=callback, pool=pool)
     if not part.free.size:
         rest.limits(problem)  # checked, though nothing is left to search
-        return only_point(part, as_pool(rest.pool), rest.seed, resolve(rest.method)[0], begun)
+        return only_point(part, asked, rest.seed, resolve(rest.method)[0], begun)
     left, error = _of_the_rest(part), part.error
-    return completed(part, error, solve_since(begun, left, rest, progress))
+    return completed(part, error, solve_since(begun, left, rest, progress), asked)
 
 
 def _of_the_rest(part: Fixing) -> Problem:
