@@ -311,8 +311,12 @@ def test_a_point_that_is_met_later_and_better_becomes_the_answer():
     problem = dcra.Problem(linear=np.array([4.0, 2.0, 1e-9]))
     met = Solutions(np.array([[-1.0, -1.0, 1.0]]), np.array([-6 + 1e-9]))
     first = replace(stub([-1.0, -1.0, 1.0], -6 + 1e-9, -6.1), pool=met)
-    waiting = iter([stub([-1.0, -1.0, -1.0], -6 - 1e-9, -6.1), stub([-1.0, 1.0, -1.0], -2 - 1e-9, -2.1)])
+    better = replace(
+        stub([-1.0, -1.0, -1.0], -6 - 1e-9, -6.1), violation=1e-3
+    )  # within the slack of its rows
+    waiting = iter([better, stub([-1.0, 1.0, -1.0], -2 - 1e-9, -2.1)])
     found = with_next_best(problem, first, dcra.Pool(2), lambda twin: next(waiting))
+    assert found.violation == better.violation
     assert found.x.tolist() == [-1.0, -1.0, -1.0]
     assert (found.fun, found.lower_bound, found.status) == (-6 - 1e-9, -6 - 1e-9, "optimal")
     assert found.pool.values.tolist() == [-6 - 1e-9, -6 + 1e-9]

@@ -126,6 +126,7 @@ def _reported(result: Result, ranking: Ranking) -> Result:
     pool = Solutions(from_numpy(points, result.x), values, all(ranking.proven), ranking.asked.size)
     story: dict[str, Any] = {"pool": pool, "x": from_numpy(points[0], result.x), "fun": best.fun}
     story |= {"soft_cost": best.soft_cost, "soft_violations": best.soft_violations}
+    story |= {"violation": best.violation, "feasible": best.feasible}
     if ranking.proven[0] and result.status is not Status.OPTIMAL:
         story |= {"status": Status.OPTIMAL, "lower_bound": best.fun}
         story["history"] = (*result.history, Progress(result.seconds, best.fun, best.fun))
