@@ -242,3 +242,17 @@ def test_a_far_bound_is_none_that_rounding_closes(rng):
     result = dcra.minimize(A, b, "squared", fixed={0: x[0]}, method="flip", starts=4, seed=1)
     assert result.tiny < 1e-3
     assert result.gap == 1.0
+
+
+def test_an_answer_that_the_whole_rules_out_is_no_proof_of_another():
+    """Rows of what is left are wider by a rounding; the pool has points that the whole problem takes."""
+    weights = [-3.0, 3, -2, -2, 1e16, -1, -3, -1, 1, 2, -1]
+    linear = [-345.0, -418, -530, -64, -607, -288, -664, 914, 948, 552, -426]
+    row = LinearConstraint([weights], 1e16 - 8, 1e16 - 4)
+    problem = dcra.Problem(linear=linear, constraints=row)
+    result = dcra.solve(problem, fixed={8: 1}, pool=3, method="exact", seed=0)
+    X = all_points(11, "spin")
+    X = X[(X[:, 8] == 1) & (problem.violation(X) == 0)]
+    assert result.feasible
+    assert result.lower_bound <= problem.objective(X).min()
+    assert (result.status == "optimal") <= (result.gap == 0)

@@ -37,7 +37,12 @@ def completed(fixing: Fixing, error: float, result: Result, asked: Pool | None =
     if result.pool is not None:
         points, pool = _whole_pool(fixing, result.pool)
         pool = pool if asked is None else replace(pool, asked=asked.size)
-        x = points[0] if len(points) and result.feasible else x
+        if len(points) and result.feasible:
+            lost = result.status is Status.OPTIMAL and not np.any(np.all(points == x, axis=1))
+            result = (
+                replace(result, status=Status.CONVERGED) if lost else result
+            )  # x is ruled out by the whole
+            x = points[0]
         result = replace(result, pool=pool)
     fun = fixing.whole.objective(x)
     return judged(fixing, with_rounding(result, fixing.whole, x, fun, error), x)
