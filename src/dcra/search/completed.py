@@ -39,10 +39,9 @@ def completed(fixing: Fixing, error: float, result: Result, asked: Pool | None =
         pool = pool if asked is None else replace(pool, asked=asked.size)
         if len(points) and result.feasible:
             lost = result.status is Status.OPTIMAL and not np.any(np.all(points == x, axis=1))
-            result = (
-                replace(result, status=Status.CONVERGED) if lost else result
-            )  # x is ruled out by the whole
             x = points[0]
+            if lost:  # the whole problem rules out what was proven
+                result = replace(result, status=Status.CONVERGED)
         result = replace(result, pool=pool)
     fun = fixing.whole.objective(x)
     return judged(fixing, with_rounding(result, fixing.whole, x, fun, error), x)
