@@ -48,7 +48,7 @@ def errors_at(problem: Problem, X: Array, box: float = 1.0) -> Host:
 
 def largest_error(problem: Problem, box: float = 1.0, most: float = inf) -> float:
     """What no point with |x_j| <= box and F(x) <= most exceeds of it; inf where that is not known."""
-    room = _room(problem, most)
+    room = max(most - plain_floor(problem), 0.0)  # what each of its parts is at most
     parts = []
     for term in problem.terms:
         if isinstance(term.operator, MatrixFree) or not (term.loss.convex or term.loss.lipschitz < inf):
@@ -62,11 +62,10 @@ def largest_error(problem: Problem, box: float = 1.0, most: float = inf) -> floa
     return 2.0 * float(_total(problem, parts, 1, box)[0])  # these bounds are rounded, too
 
 
-def _room(problem: Problem, most: float) -> float:
-    """What a part of F is at most where F is at most `most`; inf where other parts may be negative."""
-    if problem.linear is not None or problem.quadratic is not None:
-        return inf
-    return max(most - problem.constant, 0.0) if all(t.loss.positive for t in problem.terms) else inf
+def plain_floor(problem: Problem) -> float:
+    """The constant, where F consists of it and of losses that are never negative; else -inf."""
+    smooth = problem.linear is not None or problem.quadratic is not None
+    return -inf if smooth or not all(t.loss.positive for t in problem.terms) else problem.constant
 
 
 def _total(problem: Problem, parts: list[Part], count: int, box: float = 1.0) -> Host:

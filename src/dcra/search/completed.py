@@ -14,7 +14,7 @@ from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.model.fixing import Fixing
 from dcra.model.pool import Pool, Solutions
 from dcra.model.problem import Problem
-from dcra.model.rounding import error_at, largest_error
+from dcra.model.rounding import error_at, largest_error, plain_floor
 from dcra.result import Moment, Progress, Result, Status
 from dcra.search.driver import soft_report
 from dcra.search.state import ROUNDING_SHARE
@@ -76,9 +76,7 @@ def with_rounding(
         if not isfinite(known):
             known = error_at(whole, from_numpy(x, whole.like, namespace(whole.like).float64), box)
         return replace(result, tiny=result.tiny + 2 * known)
-    smooth = whole.linear is not None or whole.quadratic is not None
-    least = -inf if smooth or not all(term.loss.positive for term in whole.terms) else whole.constant
-    return replace(result, lower_bound=min(bound, max(bound - error, least)))
+    return replace(result, lower_bound=min(bound, max(bound - error, plain_floor(whole))))
 
 
 def judged(fixing: Fixing, result: Result, x: Any) -> Result:
