@@ -20,7 +20,7 @@ from dcra._array import Host
 from dcra._kernels.store import Dense
 from dcra.bounds.dual import trivial_bound
 from dcra.compiled.form import Compiled
-from dcra.compiled.quadratic import QuadraticTables
+from dcra.compiled.quadratic import QuadraticTables, stored_couplings
 from dcra.model.definite import positive_definite
 from dcra.model.rounding import smooth_size
 
@@ -159,9 +159,10 @@ class SdpStage:
     def __post_init__(self) -> None:
         compiled = self.compiled
         self.bound = trivial_bound(compiled.problem)
-        able = compiled.tabulated and not compiled.pieces and compiled.n <= MOST_DENSE
+        n, couplings = compiled.n, stored_couplings(compiled.quadratic, compiled.n)
+        able = compiled.tabulated and not compiled.pieces
         self.passing: SdpRounds | None = None
-        if able and affordable(compiled.n, _entries(compiled.quadratic_tables), self.seconds):
+        if able and affordable(n, couplings, self.seconds):
             self.passing = SdpRounds(Relaxation(compiled.quadratic_tables))
 
     @property

@@ -124,7 +124,7 @@ def build_quadratic_tables(form: SpinQuadratic | None, c: Host | None, n: int) -
         C = Sparse(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
         reach = np.abs(field)
         values = C.val
-    elif form.J.sparse and form.J.entries <= DENSE_SHARE * n * n:
+    elif _kept_sparse(form, n):
         A = form.J.A
         values = 8.0 * A.data.astype(np.float64)
         C = Sparse(A.indptr.astype(np.int64), A.indices.astype(np.int32), values)
@@ -138,6 +138,17 @@ def build_quadratic_tables(form: SpinQuadratic | None, c: Host | None, n: int) -
     kept = np.ascontiguousarray(values, dtype)
     store = Dense(_frozen(kept)) if isinstance(C, Dense) else Sparse(*map(_frozen, (C.ptr, C.idx, kept)))
     return QuadraticTables(store, _frozen(field.astype(dtype)), whole)
+
+
+def stored_couplings(form: SpinQuadratic | None, n: int) -> int:
+    """How many entries C has, before it is built."""
+    if form is None:
+        return 0
+    return form.J.entries if _kept_sparse(form, n) else n * n
+
+
+def _kept_sparse(form: SpinQuadratic, n: int) -> bool:
+    return form.J.sparse and form.J.entries <= DENSE_SHARE * n * n
 
 
 def _laid_out(J: Operator) -> tuple[Host, Host]:
