@@ -24,4 +24,4 @@ def test_what_is_not_true_is_seen(monkeypatch):
     wrong = replace(result, lower_bound=result.fun + size, fun=result.fun + size)
     monkeypatch.setattr(whole_numbers.dcra, "solve", lambda *given, **options: wrong)
     words = whole_numbers.judged(problem, Counter())
-    assert [one.partition(":")[0] for one in words] == ["bound", "status"]
+    assert [one.partition(":")[0] for one in words] == ["value", "bound", "status"]

@@ -22,7 +22,7 @@ from tests.campaign.cases import Rng
 from tests.campaign.command import main, until
 from tests.campaign.proofs import larger_trees
 
-MOST_VARIABLES, WIDEST = 3, 4
+MOST_VARIABLES, WIDEST = 3, 7
 """Variables of a problem, and what their ranges are apart at most."""
 
 
@@ -36,6 +36,11 @@ def draw(rng: Rng) -> dcra.IntegerProblem:
     def numbers(*shape: int) -> np.ndarray:
         return rng.integers(-3, 4, shape).astype(float) if whole else rng.standard_normal(shape)
 
+    dtype = rng.choice(["float64", "float32"], p=[0.7, 0.3])
+
+    def matrix(*shape: int) -> np.ndarray:
+        return (scale * numbers(*shape)).astype(dtype)
+
     terms = []
     for _ in range(rng.integers(0, 3)):
         loss, r, weight = (
@@ -43,8 +48,8 @@ def draw(rng: Rng) -> dcra.IntegerProblem:
             int(rng.integers(1, 6)),
             float(rng.choice([1, 0.3, 2])),
         )
-        terms.append(dcra.Term(loss, scale * numbers(r, n), 2 * scale * numbers(r), weight))
-    Q = scale * numbers(n, n) * float(rng.choice([0.1, 1, 10])) if rng.random() < 0.6 or not terms else None
+        terms.append(dcra.Term(loss, matrix(r, n), 2 * scale * numbers(r), weight))
+    Q = matrix(n, n) * rng.choice([0.5, 1, 8]).astype(dtype) if rng.random() < 0.6 or not terms else None
     known = rng.integers(low, high + 1).astype(float)
     G = numbers(1, n)
     row = LinearConstraint(G, G @ known - 1, G @ known + float(rng.integers(2)))
@@ -66,10 +71,12 @@ def judged(problem: dcra.IntegerProblem, counts: Counter[str]) -> list[str]:
     ranges = [np.arange(a, b + 1) for a, b in zip(problem.low, problem.high, strict=True)]
     X = np.array(list(product(*ranges)), float)
     X = X[problem.violation(X) == 0]
-    values = problem.objective(X)
+    values = problem.model.relaxed_objective(X)  # without their bits
     least = float(values.min())
     room = result.tiny + 2 * float(np.max(errors_at(problem.bits, problem.encode("x", X))))
-    wrong = []
+    wrong, own = [], float(problem.model.relaxed_objective(result.x))
+    if np.isfinite(result.fun) and abs(result.fun - own) > room:
+        wrong.append(f"value: {result.fun!r} where it is {own!r}")
     if result.lower_bound > least + room:
         wrong.append(f"bound: {result.lower_bound!r} above the optimum {least!r}")
     if result.status == "optimal" and result.fun > least + room:

@@ -85,6 +85,18 @@ def test_equations_without_a_solution_are_infeasible():
     assert result.status == "infeasible"
 
 
+@pytest.mark.parametrize("method", ["meet", "lattice"])
+def test_sums_of_short_floats_are_not_rounded(method):
+    A, b = np.array([[1e9, -1, -3, 1]], np.float32), np.array([-999999995.0])
+    assert dcra.minimize(A, b, method=method, seed=0).fun == 0
+
+
+def test_offsets_that_a_sum_would_swallow_are_no_whole_numbers():
+    A = np.array([[5e11, 1, 2, 3]])
+    assert equations_of(dcra.Problem([dcra.Term("l1", A, [1.0])])) is not None
+    assert equations_of(dcra.Problem([dcra.Term("l1", A, [1.000001])])) is None
+
+
 @pytest.mark.parametrize("m", [3, 4])
 def test_auto_solves_small_market_splits(m):
     result = dcra.solve(drawn(m, 100, 0), starts=4, seed=0)

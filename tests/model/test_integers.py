@@ -139,6 +139,31 @@ def test_types_and_libraries(xp):
     assert xp.host(result.x).tolist() == [1, 3]
 
 
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_short_floats_are_not_rounded_by_the_weights_of_bits(store):
+    rng = np.random.default_rng(5)
+    A, Q = rng.standard_normal((3, 2)).astype(np.float32), rng.standard_normal((2, 2)).astype(np.float32)
+    terms = [dcra.Term("l1", store(A), np.array([13.0, -7.0, 5.0]))]
+    problem = dcra.IntegerProblem(terms, quadratic=store(Q @ Q.T), domain=dcra.integers(0, 10))
+    X = boxes([0, 0], [10, 10])
+    z = X @ A.astype(float).T - [13.0, -7.0, 5.0]
+    true = np.abs(z).sum(axis=1) + np.einsum("ki,ij,kj->k", X, (Q @ Q.T).astype(float), X)
+    np.testing.assert_allclose(problem.objective(X), true, rtol=1e-13)
+    assert dcra.solve(problem, seed=0).fun == pytest.approx(true.min(), rel=1e-13)
+
+
+def test_short_floats_stay_short_where_the_bits_allow():
+    A = np.array([[1.0, 2.5], [3.0, -1.0]], np.float32)
+    problem = dcra.IntegerProblem([dcra.Term("l1", A, np.ones(2))], domain=dcra.integers(0, 10))
+    assert problem.bits.terms[0].operator.A.dtype == np.float32
+
+
+def test_the_answer_has_the_type_of_the_data(xp):
+    A = xp.asarray(np.array([[1.1, 2.2], [3.3, -1.7]]), "float32")
+    result = dcra.minimize(A, xp.asarray(np.array([7.0, 0.0])), domain=dcra.integers(0, 10), seed=0)
+    assert result.x.dtype == A.dtype
+
+
 def test_soft_rows_and_feasibility():
     row = LinearConstraint(np.array([[1.0, 1.0]]), 7, np.inf)
     wish = dcra.soft(row, 1.5)

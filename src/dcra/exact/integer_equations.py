@@ -49,7 +49,7 @@ def equations_of(problem: Problem) -> Equations | None:
         return _whole_equations(G, b, problem.domain, required=True)
     if not _sought_at_zero(problem):
         return None
-    A = np.concatenate([t.operator.dense() for t in problem.terms])
+    A = np.concatenate([t.operator.dense() for t in problem.terms]).astype(np.float64)  # sums of theirs, too
     b = np.concatenate([to_numpy(t.b) for t in problem.terms])
     return _whole_equations(A, b, problem.domain, required=False)
 
@@ -75,5 +75,5 @@ def _whole_equations(A: Host, b: Host, domain: str, required: bool) -> Equations
     B, d = (top - bottom) * A, b - bottom * A.sum(axis=1)
     if max(np.abs(B).max(initial=0.0), np.abs(d).max(initial=0.0)) > LARGEST:
         return None
-    whole = np.all(np.rint(B) == B) and np.all(np.rint(d) == d)
+    whole = all(np.all(np.rint(part) == part) for part in (B, d, 2.0 * b))  # d of whole 2 b is not rounded
     return Equations(B.astype(np.int64), d.astype(np.int64), required) if whole else None

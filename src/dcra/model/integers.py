@@ -306,10 +306,8 @@ def _times(operator: Operator, W: Any) -> Any:
         return operator.A @ aslinearoperator(W)
     A = operator.A
     if operator.sparse or is_numpy(A):
-        product = A @ W.astype(A.dtype)
-        exact = A.dtype == np.float64 or bool(np.all(W.data < 2**20))
-        return product if exact else A.astype(np.float64) @ W
-    return A @ from_numpy(W.toarray(), A)
+        return _narrowed(A.astype(np.float64) @ W, A.dtype)
+    return _narrowed(_widened(A) @ _widened(from_numpy(W.toarray(), A)), A.dtype)
 
 
 def _between(operator: Operator, W: Any) -> Any:
@@ -320,10 +318,27 @@ def _between(operator: Operator, W: Any) -> Any:
             from scipy.sparse.linalg import aslinearoperator
         return aslinearoperator(W.T.tocsr()) @ product
     if operator.sparse:
-        return W.T @ product
-    if is_numpy(operator.A):
-        return np.asarray(W.T.astype(product.dtype) @ product)
-    return from_numpy(W.toarray(), operator.A).T @ product
+        return _narrowed(W.T @ product.astype(np.float64), product.dtype)
+    if is_numpy(product):
+        return _narrowed(np.asarray(W.T @ product.astype(np.float64)), product.dtype)
+    return _narrowed(_widened(from_numpy(W.toarray(), product)).T @ _widened(product), product.dtype)
+
+
+def _widened(A: Array) -> Array:
+    xp = namespace(A)
+    return xp.astype(A, xp.float64)
+
+
+def _narrowed(wide: Any, dtype: Any) -> Any:
+    """The same numbers in a shorter type where it holds them: products of numbers of 24 bits have more."""
+    if wide.dtype == dtype:
+        return wide
+    if is_array(wide):
+        xp = namespace(wide)
+        narrow = xp.astype(wide, dtype)
+        return narrow if bool(xp.all(narrow == wide)) else wide
+    narrow = wide.astype(dtype)
+    return narrow if np.array_equal(narrow.data, wide.data) else wide
 
 
 def _spread(name: str, end: Any, n: int) -> Host:

@@ -62,7 +62,7 @@ def decoded(
 
 def _held(problem: IntegerProblem, x: Host) -> Array:
     """Whole numbers in the library and float type of the problem; in float64 where that type would round."""
-    like = problem.bits.like
+    like = problem.model.like
     xp = namespace(like)
     largest = max(float(np.max(np.abs(problem.low))), float(np.max(np.abs(problem.high))))
     exact = largest <= 2 / float(xp.finfo(like.dtype).eps)
