@@ -16,6 +16,7 @@ import numpy as np
 
 from dcra._array import Array, Host, device_of, from_numpy, is_array, is_jax, is_numpy, namespace, to_numpy
 from dcra._kernels.store import segment_sums
+from dcra._kernels.widened import widened_product
 from dcra.foreign import importing, is_sparse
 from dcra.model.checks import refuse_huge, refuse_masked, require_indices, require_norms
 from dcra.model.numbers import as_numbers, no_numbers, not_finite, spot
@@ -133,22 +134,17 @@ class DenseMatrix:
         return require_norms(xp.linalg.vector_norm(self.A, axis=0))
 
     def exact_residual(self, x: Array, b: Array) -> Array:
-        """A x - b in float64, converting A chunk by chunk where it is stored in less."""
+        """A x - b in float64."""
         xp = namespace(self.A)
         if self.A.dtype == xp.float64:
             return x @ self.A.T - b
-        parts = [x @ xp.astype(self.A[i:j, :], xp.float64).T for i, j in _chunks(self.shape)]
-        return xp.concat(parts, axis=-1) - b
+        return _wide_product(self.A, x) - b
 
     def exact_adjoint(self, y: Array) -> Array:
         """A'y in float64."""
-        xp = namespace(self.A)
-        if self.A.dtype == xp.float64:
+        if self.A.dtype == namespace(self.A).float64:
             return y @ self.A
-        total = xp.zeros(self.shape[1], dtype=xp.float64, device=device_of(self.A))
-        for i, j in _chunks(self.shape):
-            total = total + y[i:j] @ xp.astype(self.A[i:j, :], xp.float64)
-        return total
+        return _wide_product(self.A.T, y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,6 +455,15 @@ def all_finite(x: Array) -> bool:
             return True
     flat = x if x.ndim == 1 else x.T if is_numpy(x) and not x.flags.c_contiguous else x
     return all(bool(xp.all(xp.isfinite(flat[i:j, ...]))) for i, j in _chunks(flat.shape))
+
+
+def _wide_product(A: Array, X: Array) -> Array:
+    """X A' in float64 where A is stored in less: by a loop, or some rows of A at a time."""
+    found = widened_product(A, X) if is_numpy(A) else None
+    if found is not None:
+        return found
+    xp = namespace(A)
+    return xp.concat([X @ xp.astype(A[i:j, :], xp.float64).T for i, j in _chunks(A.shape)], axis=-1)
 
 
 def _chunks(shape: tuple[int, ...]) -> list[tuple[int, int]]:
