@@ -10,11 +10,12 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import dcra
 from dcra.auto.annealing import Annealing
+from dcra.bounds.dual import rounded_up
 from dcra.compiled.form import compile_problem
 from dcra.engines import DCRA, Starts, Sweep
 from dcra.model.operators import MatrixFree
 from dcra.model.problem import Problem
-from dcra.model.quadratic import Quadratic, as_quadratic, lattice_step, next_value
+from dcra.model.quadratic import Quadratic, as_quadratic, lattice_step
 from dcra.model.term import Term
 from dcra.search.state import Limits
 
@@ -183,14 +184,14 @@ def test_shapes_must_agree():
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_values_lie_on_the_lattice(domain):
     Q, problem = make(domain, seed=7)
-    step = lattice_step(problem.quadratic, problem.linear, domain)
+    step = problem.value_step
     values = reference(Q, problem, all_points(domain))
     steps = (values - values[0]) / step
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
     least = values.min()
-    assert next_value(problem, least - 1e-9 * step) == pytest.approx(least)
-    assert next_value(problem, least - 0.5 * step) == pytest.approx(least)
-    assert next_value(problem, least - 1.5 * step) == pytest.approx(least - step)
+    assert rounded_up(problem, least - 1e-9 * step) == pytest.approx(least)
+    assert rounded_up(problem, least - 0.5 * step) == pytest.approx(least)
+    assert rounded_up(problem, least - 1.5 * step) == pytest.approx(least - step)
 
 
 def test_fractions_have_no_lattice():

@@ -26,7 +26,7 @@ from dcra.engines.rule import PLAIN
 from dcra.engines.sweep import runs_of
 from dcra.losses import Linear
 from dcra.model.problem import Problem
-from dcra.model.quadratic import least_quadratic, next_value
+from dcra.model.quadratic import least_quadratic
 from dcra.model.term import Term
 
 EPS = float(np.finfo(np.float64).eps)
@@ -103,9 +103,15 @@ def _bound(problem: Problem, slopes: list[Slopes]) -> float:
 
 def rounded_up(problem: Problem, bound: float) -> float:
     """The next value that F can take, where these are known to be integers or equally spaced."""
-    if problem.quadratic is not None and not problem.terms and np.isfinite(bound):
-        return next_value(problem, bound)
-    return float(ceil(bound - 1e-6)) if np.isfinite(bound) and problem.integer_valued else bound
+    if not np.isfinite(bound):
+        return bound
+    if problem.quadratic is None or problem.terms:
+        return float(ceil(bound - 1e-6)) if problem.integer_valued else bound
+    step = problem.value_step
+    if step is None:
+        return bound
+    base = problem.value_at_ones if problem.domain == "spin" else problem.constant
+    return base + step * ceil((bound - base) / step - 1e-6)
 
 
 class Stage(Protocol):

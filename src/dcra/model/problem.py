@@ -16,7 +16,7 @@ from dcra.model.constraints import Constraints, StatedRows
 from dcra.model.logic import least_variables
 from dcra.model.numbers import as_numbers
 from dcra.model.operators import MatrixFree, Operator, watched
-from dcra.model.quadratic import Quadratic, as_quadratic
+from dcra.model.quadratic import Quadratic, as_quadratic, lattice_step
 from dcra.model.soft import SoftRows, split
 from dcra.model.term import Term, vector
 from dcra.model.watch import Watch
@@ -300,6 +300,14 @@ class Problem:
         from dcra.model.integrality import has_whole_values
 
         return has_whole_values(self)
+
+    @cached_property
+    def value_step(self) -> float | None:
+        """What all values of F differ by whole multiples of; None with losses, or where nothing is known."""
+        if self.terms or self.quadratic is None:
+            return None
+        linear = None if self.linear is None else to_numpy(self.linear)
+        return lattice_step(self.quadratic, linear, self.domain)
 
     def _checked(self, given: dict[str, Any]) -> Constraints | None:
         """The constraints as rows; contradictions that are plain to see are refused."""

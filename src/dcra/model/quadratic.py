@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from math import ceil, inf
-from typing import TYPE_CHECKING, Any
+from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +26,6 @@ from dcra.model.operators import (
     require_finite,
 )
 from dcra.model.watch import Watch
-
-if TYPE_CHECKING:
-    from dcra.model.problem import Problem
-
 
 EXACT = 2.0**52
 """Sums of whole numbers below this are exact in float64."""
@@ -181,17 +177,6 @@ def lattice_step(quadratic: Quadratic, linear: Host | None, domain: str) -> floa
         if step != 1:
             step = int(np.gcd(step, np.gcd.reduce(part.astype(np.int64), initial=0)))
     return float(step) if step else None
-
-
-def next_value(problem: Problem, bound: float) -> float:
-    """The least value not below `bound` (up to rounding) that a problem without losses can take."""
-    assert problem.quadratic is not None
-    linear = None if problem.linear is None else to_numpy(problem.linear)
-    step = lattice_step(problem.quadratic, linear, problem.domain)
-    if step is None:
-        return bound
-    base = problem.value_at_ones if problem.domain == "spin" else problem.constant
-    return base + step * ceil((bound - base) / step - 1e-6)
 
 
 def least_quadratic(quadratic: Quadratic, q: Host, domain: str) -> tuple[float, float]:
