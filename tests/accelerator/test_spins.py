@@ -7,8 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 import dcra
+from dcra.accelerator import spins
 from dcra.accelerator.couplings import FLOATS, HALVES, SPARSE
 from dcra.accelerator.crossing import Crossing
+from dcra.accelerator.replicas import LAUNCH_SECONDS
+from dcra.accelerator.spin_engine import Cooling
 from dcra.accelerator.spins import Spins, fits
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
@@ -81,6 +84,25 @@ def test_many_short_launches_do_what_a_long_one_does(there):
             first = last
         found.append(r.bits.get())
     np.testing.assert_array_equal(*found)
+
+
+def test_launches_of_hot_passes_are_no_longer_than_those_of_cold_ones(there, monkeypatch):
+    took = []
+
+    def pretend(self, temperatures, first, seed):
+        took.append(float(np.sum(2e-3 * temperatures + 1e-6)))
+        self.kernel = lambda *_, **__: None
+        monkeypatch.setattr(spins, "timed", lambda launch: took[-1])
+        return anneal(self, temperatures, first, seed)
+
+    anneal = Spins.anneal
+    monkeypatch.setattr(Spins, "anneal", pretend)
+    r = Spins(compile_problem(problem_of(np.random.default_rng(1), 60, "normal")), 0, 40)
+    list(Cooling(r, 300).flow(Starts(1, 0, 40)))  # whose first launch has nothing to go by
+    took.clear()
+    for gentle in (False, True, False):
+        list(Cooling(r, 300, gentle).flow(Starts(1, 0, 40)))
+    assert max(took) < 2 * LAUNCH_SECONDS
 
 
 @pytest.mark.parametrize("domain", ["spin", "binary"])

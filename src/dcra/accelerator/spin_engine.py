@@ -46,6 +46,7 @@ class Cooling(Engine):
         falling = np.linspace(GENTLE if self.gentle else HOT, COLD, self.passes)
         temperatures, seed = np.concatenate([falling, DESCENT]), seed_of(starts, 3)
         first, spent = 0, 0.0
+        r.launch_seconds = r.hot_seconds  # what cold passes took says nothing of these
         while first < len(temperatures):
             last = min(first + r.passes_at_once(), REFRESH * (first // REFRESH + 1), len(temperatures))
             spent += r.anneal(temperatures[first:last], first, seed)

@@ -71,7 +71,7 @@ class Spins:
             self.draw, self.unpack = (loader.load(k, number) for k in (RANDOM, SPINS_OF))
             words = self.couplings.width // 32
             self.bits = library().zeros((self.count, words), np.uint32)
-        self.launch_seconds = self.pass_seconds = compiled.n * self.count / PASS_RATE
+        self.launch_seconds = self.pass_seconds = self.hot_seconds = compiled.n * self.count / PASS_RATE
         self.pool: Any = None  # bits (k, words)
         self.pool_values: Host = np.empty(0)
         self.fresh: Any = None  # bits of the best replicas of the last round
@@ -110,6 +110,8 @@ class Spins:
         grid, threads, seeds = (-(-self.count // warps),), (32 * warps,), (np.uint32(seed & 0xFFFFFFFF),)
         spent = timed(lambda: self.kernel(grid, threads, (*arguments, *seeds), shared_mem=shared))
         self.launch_seconds = spent / len(temperatures)
+        if first == 0:
+            self.hot_seconds = max(self.hot_seconds, self.launch_seconds)
         return spent
 
     def keep(self) -> None:
