@@ -102,6 +102,10 @@ class Result:
         Wall-clock time of the solve.
     seed, window : int
         Give the same answer again where starts were counted; the seed is drawn when none was given.
+    method : str
+        What searched, such as "auto".
+    tiny : float
+        What rounding may have cost `fun`: differences up to it count as a gap of 0.
     feasible, violation : bool, float
         Whether x satisfies the constraints, and by how much the worst row is off, be it within the slack that
         docs/constraints.md states; of clauses, whether all hard ones are true, and how many are not.
@@ -316,7 +320,25 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class BatchResult:
-    """Answers to many right-hand sides of one A: x (n, k), fun (k,), and under constraints feasible (k,)."""
+    """Answers to many right-hand sides of one A.
+
+    Attributes
+    ----------
+    x : (n, k) array
+        The best point of each right-hand side, in the library and float type of A.
+    fun : (k,) array
+        Their objectives, evaluated in float64.
+    status, message
+        Why the search ended.
+    seconds : float
+        Wall-clock time of all of it.
+    seed : int
+        Gives the same answers again where starts were counted; drawn when none was given.
+    method : str
+        What searched.
+    feasible : (k,) bool array, optional
+        Which points satisfy the constraints, where there are any.
+    """
 
     x: Array
     fun: Host

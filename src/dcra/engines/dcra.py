@@ -39,7 +39,7 @@ class DCRA(Engine):
     Parameters
     ----------
     rank : int
-        m, the rows of the factor V; between 2 and n + 1. Capped at n + 1 when left at its default.
+        m, the rows of the factor V; between 2 and n + 1. By default 5, or n + 1 where that is less.
     rho_init, rho_growth, rho_max : float or "auto"
         The penalty starts at `rho_init`, is multiplied by `rho_growth`, and never exceeds `rho_max`.
         "auto" is in natural units of the problem.
@@ -115,7 +115,10 @@ class DCRA(Engine):
 
     @classmethod
     def authors(cls, **options: Any) -> DCRA:
-        """The constants of the authors' code: L = ||A||_2 / 2, five inner steps, tolerances of 1e-6."""
+        """The constants of the authors' code.
+
+        L = ||A||_2 / 2, five inner steps, `tol` and `objective_tol` of 1e-6; the rest as in `paper`.
+        """
         settings: dict[str, Any] = {
             "max_inner": 5,
             "curvature": "half norm",

@@ -80,8 +80,8 @@ def solve(problem: Any, **options: Any) -> Answer:
     problem : cvxpy.Problem
         Of boolean variables, and integer ones with bounds: `bounds=` of the variable, or constraints on it
         alone. The objective is a sum of affine expressions, norm1, norm2, norm_inf, sum_squares, quad_form,
-        max, and sums of abs, square, huber, pos, maximum and logistic, each of something affine. Constraints
-        are affine. Of other attributes, variables may have nonneg, nonpos, pos and neg.
+        max, and sums of abs, square, huber, pos, maximum, minimum and logistic, each of something affine.
+        Constraints are affine. Of other attributes, variables may have nonneg, nonpos, pos and neg.
     **options
         Of `dcra.solve`: time_limit, starts, seed, method, pool, ... `target` is a value as the problem states
         it: one to reach or exceed where it maximises.

@@ -60,7 +60,13 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class CappedL1(Loss):
-    """sum min(|u|, cap): outliers beyond `cap` cost no more. Not convex."""
+    """sum min(|u|, cap): outliers beyond `cap` cost no more. Not convex.
+
+    Parameters
+    ----------
+    cap : float
+        What a row costs at most.
+    """
 
     cap: float = 1.0
     separable: ClassVar[bool] = True

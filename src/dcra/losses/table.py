@@ -132,7 +132,13 @@ class Linear(TableLoss):
 
 @dataclass(frozen=True)
 class Huber(TableLoss):
-    """sum of u^2/2 where |u| <= threshold, threshold (|u| - threshold/2) beyond (`scipy.special.huber`)"""
+    """sum of u^2/2 where |u| <= threshold, threshold (|u| - threshold/2) beyond (`scipy.special.huber`)
+
+    Parameters
+    ----------
+    threshold : float
+        Residuals up to this size count as noise, larger ones as errors.
+    """
 
     threshold: float = 1.0
     positive: ClassVar[bool] = True
@@ -147,7 +153,13 @@ class Huber(TableLoss):
 
 @dataclass(frozen=True)
 class Quantile(TableLoss):
-    """sum max(q u, (q - 1) u)"""
+    """sum max(q u, (q - 1) u)
+
+    Parameters
+    ----------
+    q : float
+        Between 0 and 1: a unit by which Ax exceeds b costs q, one by which it falls short 1 - q.
+    """
 
     q: float = 0.5
     positive: ClassVar[bool] = True
@@ -162,7 +174,13 @@ class Quantile(TableLoss):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(TableLoss):
-    """sum max(0, |u| - epsilon)"""
+    """sum max(0, |u| - epsilon)
+
+    Parameters
+    ----------
+    epsilon : float
+        Residuals up to this size cost nothing.
+    """
 
     epsilon: float = 0.1
     positive: ClassVar[bool] = True
