@@ -269,3 +269,30 @@ def test_the_target_is_meant_as_the_problem_states_it():
         assert out_of_reach.status == "optimal"
     with pytest.raises(TypeError, match="`target` must be a number; got 'low'"):
         ours.solve(problem, target="low")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x, y: -3 * x[0] * x[1],
+        lambda x, y: (x - 0.3) @ np.eye(2) @ (x - 0.7),
+        lambda x, y: x @ y,
+        lambda x, y: 1 / (1 + x[0]),
+        lambda x, y: cp.sum(cp.multiply(x, y)),
+    ],
+)
+def test_products_of_variables_are_refused(make):
+    x, y = cp.Variable(2, boolean=True), cp.Variable(2, boolean=True)
+    with pytest.raises(ValueError, match="all have variables are not known here; write x'Px as quad_form"):
+        ours.solve(cp.Problem(cp.Minimize(make(x, y) + cp.sum(x))))
+
+
+def test_callbacks_of_a_maximum_are_told_of_maxima():
+    x, told = cp.Variable(3, boolean=True), []
+    cost = np.array([1.0, 2.0, -1.0])
+    answer = ours.solve(
+        cp.Problem(cp.Maximize(cost @ x)), seed=0, callback=lambda moment: told.append((moment, moment.x))
+    )
+    last, point = told[-1]
+    assert answer.value == last.fun == cost @ point == 3
+    assert last.lower_bound >= 3

@@ -13,7 +13,7 @@ array([0., 1.])
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -29,8 +29,8 @@ from dcra.losses import Huber
 from dcra.model.integers import IntegerProblem
 from dcra.model.problem import Problem
 from dcra.model.term import Term
-from dcra.result import Result
-from dcra.search.checks import check_target
+from dcra.result import Moment, Progress, Result
+from dcra.search.checks import check_callable, check_target
 
 __all__ = ["Answer", "problem_of", "solve"]
 
@@ -83,16 +83,42 @@ def solve(problem: Any, **options: Any) -> Answer:
         max, and sums of abs, square, huber, pos, maximum, minimum and logistic, each of something affine.
         Constraints are affine. Of other attributes, variables may have nonneg, nonpos, pos and neg.
     **options
-        Of `dcra.solve`: time_limit, starts, seed, method, pool, ... `target` is a value as the problem states
-        it: one to reach or exceed where it maximises.
+        Of `dcra.solve`: time_limit, starts, seed, method, pool, ... `target`, and what a `callback` is told,
+        are values as the problem states them: a target is to be reached or exceeded where it maximises.
+
+    Returns
+    -------
+    Answer
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import dcra.interop.cvxpy
+    >>> x = cp.Variable(3, boolean=True)
+    >>> answer = dcra.interop.cvxpy.solve(cp.Problem(cp.Maximize(x[0] + 2 * x[1] - x[2])), seed=0)
+    >>> answer.value, answer.status
+    (3.0, 'optimal')
     """
     reading = Reading(problem)
     target = check_target(options.get("target"))
     if target is not None:
         options["target"] = reading.sign * target
+    callback = check_callable(options.get("callback"))
+    if callback is not None and reading.sign < 0:
+        options["callback"] = _maximised(callback)
     result = solve_problem(reading.problem(), **options)
     reading.save(to_numpy(result.x).astype(np.float64))
     return Answer(reading.sign * result.fun + 0.0, reading.sign * result.lower_bound + 0.0, result)
+
+
+def _maximised(callback: Callable[[Moment], Any]) -> Callable[[Moment], Any]:
+    """The callback of a problem that maximises: it is told of the search that minimises."""
+
+    def tell(moment: Moment) -> Any:
+        row = Progress(moment.seconds, 0.0 - moment.fun, 0.0 - moment.lower_bound)
+        return callback(Moment.of(row, lambda: moment.x))
+
+    return tell
 
 
 def problem_of(problem: Any) -> Problem | IntegerProblem:
@@ -257,10 +283,21 @@ def _sum(reading: Reading, expr: Any, w: Host) -> None:
     reading.visit(part, spread.ravel(order="F"))
 
 
+def _require_constant(*factors: Any) -> None:
+    """Refuse a product, or a quotient, of which no factor is a constant."""
+    if not any(factor.is_constant() for factor in factors):
+        raise ValueError(
+            "products and quotients of expressions that all have variables are not known here; "
+            "write x'Px as quad_form(x, P)"
+        )
+
+
 def _scale(reading: Reading, expr: Any, w: Host) -> None:
     """Entry by entry times or over a constant."""
     first, second = expr.args
-    if _name(expr) == "DivExpression":
+    divided = _name(expr) == "DivExpression"
+    _require_constant(second, *([] if divided else [first]))
+    if divided:
         part, factor = first, 1.0 / np.asarray(second.value, float)
     else:
         part, other = (second, first) if first.is_constant() else (first, second)
@@ -272,6 +309,7 @@ def _scale(reading: Reading, expr: Any, w: Host) -> None:
 def _product(reading: Reading, expr: Any, w: Host) -> None:
     """A constant matrix times a vector of atoms, or the reverse."""
     first, second = expr.args
+    _require_constant(first, second)
     part = second if first.is_constant() else first
     if len(part.shape) > 1:
         raise ValueError("products with matrices of atoms are not known here; write them as sums")
