@@ -280,3 +280,14 @@ def test_columns_that_are_left_are_judged_at_once(own, monkeypatch):
 def test_bad_parts_of_a_batch(options, match):
     with pytest.raises(ValueError, match=match):
         dcra.minimize_batch(np.ones((5, 7)), np.ones((5, 4)), **options)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-30, 1e20])
+@pytest.mark.parametrize("domain", ["spin", "binary"])
+@pytest.mark.parametrize("n", [6, 60])
+def test_sizes_of_single_precision_do_not_matter(n, domain, size):
+    rng = np.random.default_rng(n)
+    A = (size * rng.standard_normal((3 * n, n))).astype(np.float32)
+    X = rng.choice([-1.0, 1.0] if domain == "spin" else [0.0, 1.0], (n, 5))
+    found = dcra.minimize_batch(A, A.astype(float) @ X, domain=domain, seed=0)
+    np.testing.assert_array_equal(found.x, X)

@@ -65,7 +65,7 @@ class Columns:
         self.random_signs = loader.load(RANDOM_SIGNS, number)
         piece = compiled.pieces[0]
         self.shift = library().asarray(to_numpy(piece.b).astype(np.float64))
-        self.B, self.argument = B, piece.argument
+        self.B, self.unit = B, piece.unit
         self.work = compiled.n * compiled.n_rows
         self.rate = PASS_RATE
 
@@ -76,7 +76,7 @@ class Columns:
 
     def targets(self, places: Any) -> Any:
         """Some right-hand sides as the kernels see them, (k, rows)."""
-        own = self.B[places] / self.argument + self.shift
+        own = self.B[places] / self.unit + self.shift
         return self.form.targets(library().clip(own, -FARTHEST, FARTHEST))
 
     def first(self, places: Any) -> Any:

@@ -66,7 +66,7 @@ class Many:
         """B (k, r) in the problem's own units; the change of domain and scale is the piece's."""
         piece = compiled.pieces[0]
         shift = to_numpy(piece.b)
-        return cls(compiled, B / piece.argument + shift)
+        return cls(compiled, B / piece.unit + shift)
 
     def parts(self, stop: Stop) -> Iterator[slice]:
         """Right-hand sides, some at a time, until the clock says stop; the first ones in any case."""

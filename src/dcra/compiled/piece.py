@@ -31,6 +31,11 @@ class Piece:
     term: int  # its place in Problem.terms
     drawn: float = 1.0
 
+    @property
+    def unit(self) -> float:
+        """What a unit of A s - b is in the residuals of the term itself."""
+        return self.argument * self.drawn
+
     def values(self, z: Array) -> Array:
         """The piece's value for residuals z = A s - b of shape (..., rows)."""
         u = z if self.argument == 1 else self.argument * z

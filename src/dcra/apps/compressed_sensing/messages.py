@@ -262,7 +262,7 @@ class MessageState(State):
         part = self.waiting.pop(0)
         piece = self.compiled.pieces[0]
         B = np.repeat(np.asarray(to_numpy(piece.b), np.float64)[None], len(part), axis=0)
-        noise = self.engine.noise / piece.argument**2
+        noise = self.engine.noise / piece.unit**2
         prior = prior_of(self.channel, B, self.engine.mean, noise, self._shakes(part))
         damping = np.where(np.arange(part.start, part.stop) % 2 == 1, DAMPING, 0.0)
         kind = load("dcra.apps.compressed_sensing.gross:WaryMessages") if self.engine.wary else Messages

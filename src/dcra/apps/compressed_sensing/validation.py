@@ -72,6 +72,8 @@ def _measurements(y: Any, shape: tuple[int, int]) -> Host:
         raise ValueError(
             f"`y` must have shape ({M},) or ({M}, k) to match `A` of shape {shape}; got {host.shape}.{hint}"
         )
+    if host.dtype.kind != "f":  # short integers would wrap around
+        host = host.astype(np.float64)
     if not np.all(np.isfinite(host)):
         raise ValueError("`y` must be finite; it holds NaN or infinite entries")
     return np.ascontiguousarray(np.atleast_2d(host.T) if host.ndim == 1 else host.T)
