@@ -309,3 +309,10 @@ def test_hard_clauses_hold_beside_rows_and_in_pools(method):
     pool = dcra.solve(problem, method=method, pool=4, seed=0).pool
     assert pool.values.tolist() == [0.0, 1.0]
     assert all(problem.violation(x) == 0 for x in pool.points)
+
+
+@pytest.mark.parametrize("weight", [10**17, 2**61, 1e16, 2**30, 3])
+def test_hard_clauses_outweigh_large_weights(weight):
+    answer = maxsat.solve([[1], [2]], weights=[weight, 1], hard=[[-1]], seed=0)
+    assert answer.feasible
+    assert answer.cost == weight

@@ -20,6 +20,9 @@ MOST_VARIABLES = 2**30
 
 LOW_HALF = 2**32 - 1
 
+PLAIN = 2**30
+"""Sums of weights below this are told from others that are greater by one, whatever is added to them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Clauses:
@@ -135,9 +138,10 @@ class Clauses:
 
     @cached_property
     def top(self) -> int | float:
-        """More than all soft clauses together can cost: the weight that stands for hard."""
+        """More than all soft clauses together can cost, in float64 too: the weight that stands for hard."""
         total = self.weight.sum()
-        return int(total) + 1 if self.weight.dtype.kind == "i" else float(total) + 1.0
+        total = int(total) if self.weight.dtype.kind == "i" else float(total)
+        return total + 1 if total < PLAIN else 2 * total + 1
 
     def true_literals(self, x: NDArray[Any]) -> Ints:
         """How many literals of each clause are true at x in {0,1}^n."""
