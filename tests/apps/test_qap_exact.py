@@ -7,6 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+import dcra
 from dcra import costs
 from dcra._kernels import permutations as loops
 from dcra.apps.qap import AssignmentProblem, assignment_cost, qap
@@ -152,3 +153,29 @@ def test_fixed_places_beyond_the_penalty():
     assert (found.cost, found.result.fun, found.result.feasible) == (8.0, 8.0, True)
     with pytest.raises(ValueError, match=r"with `fixed`.* cannot be satisfied"):
         qap(np.ones((3, 3)), np.ones((3, 3)), fixed={0: 1, 3: 1}, seed=0)
+
+
+@pytest.mark.usefixtures("compiled_loops")
+@pytest.mark.parametrize("n", [1, 5, 8])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_method_exact_proves(n, jobs):
+    F, D = matrices("integers", n)
+    found = qap(F, D, method="exact", seed=0, n_jobs=jobs)
+    assert found.result.status == "optimal"
+    assert found.cost == qap(F, D, seed=0).cost == found.result.lower_bound
+    whole = dcra.solve(AssignmentProblem(F, D), method="exact", starts=1, seed=0, n_jobs=jobs)
+    assert whole.status == "optimal"
+    assert whole.fun == found.cost
+
+
+@pytest.mark.usefixtures("compiled_loops")
+def test_method_exact_has_an_answer_where_time_is_short():
+    F, D = matrices("integers", 25)
+    found = qap(F, D, method="exact", time_limit=0.3, seed=0)
+    assert sorted(found.permutation) == list(range(25))
+    assert found.result.status == "time_limit"
+
+
+def test_penalties_give_a_pool_where_one_is_asked_for():
+    F, D = matrices("integers", 6)
+    assert len(qap(F, D, method="anneal", pool=3, seed=0).result.pool)

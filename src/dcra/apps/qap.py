@@ -15,11 +15,13 @@ from scipy.sparse.linalg import LinearOperator
 
 from dcra import costs
 from dcra._array import Host, to_numpy
+from dcra._kernels import permutations
 from dcra._kernels.seed import state as random_state
 from dcra.bounds.dual import Stage
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, InTurn, Starts, State
 from dcra.messages import shown
+from dcra.methods import resolve
 from dcra.model.checks import most_squared, refuse_huge, refuse_masked
 from dcra.model.logic import one_of
 from dcra.model.operators import MatrixFree, as_operator
@@ -74,10 +76,10 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
         F and D; they need not be symmetric.
     method : str or Engine
         "auto" goes through all permutations where they are few enough, which proves the best one optimal, and
-        else is tabu search over swaps. Any other method of `dcra.solve` minimises the same cost over n^2
-        binary variables with penalties for what is not a permutation; their weight grows until the answer is
-        one, which is then repaired and improved by swaps. Where variables are `fixed`, rows and columns are
-        constraints instead.
+        else is tabu search over swaps. "exact" goes through all permutations after some of it, however long
+        that takes. Any other method of `dcra.solve` minimises the same cost over n^2 binary variables with
+        penalties for what is not a permutation; their weight grows until the answer is one, which is then
+        repaired and improved by swaps. Where variables are `fixed`, rows and columns are constraints instead.
     **options
         Of `dcra.solve`.
 
@@ -92,7 +94,7 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
 
     check_keywords(options)
     F, D = _matrices(flow, distance)
-    if method != "auto" and options.get("fixed") is None:
+    if method != "auto" and not _proves(method, len(F)) and options.get("fixed") is None:
         return _by_penalties(F, D, method, options, begun)
     from dcra.api import SolveOptions, solve_since
 
@@ -100,6 +102,12 @@ def qap(flow: Any, distance: Any, *, method: str | Engine = "auto", **options: A
     result = solve_since(begun, AssignmentProblem(F, D), SolveOptions(method, **options), progress)
     p = repaired(to_numpy(result.x).reshape(F.shape))
     return Assignment(p, assignment_cost(F, D, p), result)
+
+
+def _proves(method: str | Engine, n: int) -> bool:
+    """Whether a method proves, and can tell so many places apart."""
+    engine = resolve(method)[1]
+    return engine is not None and engine.plan == "prove" and n <= permutations.MOST
 
 
 def assignment_cost(F: Host, D: Host, p: Host) -> float:
@@ -117,6 +125,7 @@ class AssignmentProblem(Problem):
     """
 
     specialist: ClassVar[str] = "dcra.apps.qap:SPECIALIST"
+    prover: ClassVar[str] = "dcra.apps.qap_exact:proof_plan"
 
     def __init__(
         self,
@@ -290,7 +299,7 @@ def _by_penalties(
             if permuted or stopped or share(1) == LEAST_SECONDS:
                 break
         start = np.eye(len(F))[repaired(X)]
-        keep = {name: options[name] for name in ("seed", "n_jobs", "callback", "target") if name in options}
+        keep = {name: options[name] for name in options if name not in ("x0", "starts", "device")}
         swaps = SolveOptions(SwapTabu(), share(1), 1 if limit is None else None, x0=start.ravel(), **keep)
         swaps = replace(swaps, callback=lambda row: True) if stopped else swaps
         problem = AssignmentProblem(F, D, most_entries=FEW_ENTRIES)

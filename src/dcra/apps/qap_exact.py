@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import e, factorial, inf
 from typing import ClassVar
 
@@ -10,10 +10,19 @@ import numpy as np
 
 from dcra import costs
 from dcra._array import Host
-from dcra.apps.qap import AssignmentProblem, AssignmentState, assignment_cost, spins_of
+from dcra._kernels.permutations import MOST
+from dcra.apps.qap import (
+    AssignmentProblem,
+    AssignmentState,
+    SwapTabu,
+    assignment_cost,
+    repaired,
+    spins_of,
+)
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts, State
-from dcra.search.plans import Outcome, Plan, Task
+from dcra.exact.prove import Prove
+from dcra.search.plans import Outcome, Plan, Repeat, Task, start_at_best
 from dcra.search.state import Search
 
 VISITED = 0.1
@@ -24,6 +33,9 @@ MAX_WORK = 2_000_000_000
 
 SHARE = 0.5
 """Of the time left, what it may take."""
+
+SWAPPED = 4
+"""Searches by swaps, before method "exact" begins with the best of them."""
 
 MOVES = 30
 """Swaps for each facility, for a permutation to begin with."""
@@ -79,6 +91,8 @@ class BranchState(State):
     def _descended(self, starts: Starts) -> Host:
         """A permutation to begin with, which a few swaps have improved."""
         n = len(self.F)
+        if starts.points is not None:
+            return repaired(starts.points[0].reshape(n, n))
         state = AssignmentState(self.flow, self.distance, Starts(starts.seed, starts.first, 1))
         state.advance(MOVES * n**3)
         return np.asarray(state.out[0])
@@ -155,3 +169,35 @@ class BranchPlan(Plan):
     def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
         assert isinstance(outcome.state, BranchState)
         self.least = min(self.least, outcome.state.least)
+
+
+def proof_plan(engine: Prove, compiled: Compiled) -> Plan | None:
+    """What method "exact" does with an assignment; None where no permutation need be the best point."""
+    problem = compiled.problem
+    if not isinstance(problem, AssignmentProblem) or not problem.permutes or problem.constraints is not None:
+        return None
+    n = len(problem.flow)
+    return BranchAfterSwaps(n) if compiled.loops and n <= MOST else None
+
+
+class BranchAfterSwaps(BranchPlan):
+    """Some searches by swaps; then every place of the first facility, beginning with the best of them."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.swaps = Repeat(SwapTabu())
+
+    def next(self, search: Search) -> Task | None:
+        task = self.swaps.next(search) if search.started < SWAPPED else None
+        if task is not None:
+            return task
+        if search.finished < search.started:
+            return None
+        branch = super().next(search)
+        if branch is None:
+            return None
+        return Task(Branch(), replace(start_at_best(search), first=branch.starts.first), counts=False)
+
+    def learn(self, search: Search, task: Task, outcome: Outcome, fun: float) -> None:
+        if isinstance(outcome.state, BranchState):
+            super().learn(search, task, outcome, fun)
