@@ -11,8 +11,10 @@ import pytest
 
 import dcra
 from dcra.apps import mimo
-from dcra.apps.mimo import CONSTELLATIONS, rival
+from dcra.apps.mimo import CONSTELLATIONS, alphabets, rival, robust
+from dcra.apps.mimo.parallel import Threads
 from dcra.apps.mimo.robust import as_problem
+from dcra.losses import Huber, as_loss
 from dcra.result import Status
 
 
@@ -337,3 +339,42 @@ def test_soft_answers_to_silence(noise):
     assert np.all(np.isfinite(found.llrs))
     several = mimo.detect(np.stack([H, H]), np.array([[0, 10 + 0j]]), noise, "qpsk", soft=True, seed=0)
     assert np.all(np.isfinite(several.llrs))
+
+
+def test_the_l1_fit_is_the_answer_where_time_ends_after_it(monkeypatch):
+    model, threads, fit = model_of(frames(count=8)), Threads(), robust._fit
+    l1 = fit(model, as_loss("l1"), 0, Threads())
+
+    def ending(*asked):
+        found = fit(*asked)
+        threads.stop.why = Status.TIME_LIMIT
+        return found
+
+    monkeypatch.setattr(robust, "_fit", ending)
+    found, loss = robust.fit_robustly(model, "huber", 0, threads)
+    assert isinstance(loss, Huber)
+    np.testing.assert_array_equal(found.levels, l1.levels)
+    assert not found.sure.any()
+
+
+def test_points_of_no_grid_keep_their_l1_fit_too(monkeypatch):
+    sent, choose = frames("8psk", count=6), alphabets.choose
+    threads, kind, Y = Threads(), alphabets.phases(8), sent.y.T
+    l1 = choose(sent.H, Y, kind, as_loss("l1"), 0, Threads())
+
+    def ending(*asked):
+        found = choose(*asked)
+        threads.stop.why = Status.TIME_LIMIT
+        return found
+
+    monkeypatch.setattr(alphabets, "choose", ending)
+    found = alphabets.choose_by_huber(sent.H, Y, kind, 0, threads)
+    np.testing.assert_array_equal(found.index, l1.index)
+    assert np.all(found.fun <= l1.fun)  # Huber's loss of the same residuals
+
+
+def test_a_batch_that_is_cut_short_says_so():
+    sent = frames("16qam", 48, 24, count=60)
+    assert (
+        mimo.detect(sent.H, sent.y, sent.noise, "16qam", "l1", seed=0, time_limit=0.01).status == "time_limit"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dcra.apps.mimo.constellations import PHASES, Constellation, constellation_of, plain
 from dcra.apps.mimo.parallel import Threads
-from dcra.losses import Loss, SquaredL2
+from dcra.apps.mimo.robust import FIRST_SHARE, threshold_of
+from dcra.losses import Huber, Loss, SquaredL2, as_loss
 from dcra.messages import shown
 from dcra.model.checks import refuse_masked
 from dcra.model.logic import one_of
@@ -120,12 +121,15 @@ class Chosen:
     status: Status
 
 
-def choose(H: Host, Y: Host, kind: Alphabet, loss: Loss, seed: int, threads: Threads) -> Chosen:
+def choose(
+    H: Host, Y: Host, kind: Alphabet, loss: Loss, seed: int, threads: Threads, share: float = 1.0
+) -> Chosen:
     """The points of each frame of Y (k, n_receive) with a small loss of Hs - y.
 
     Few frames of points are all tried; more are a choice for each symbol, searched as a problem. Where the
-    time is over the nearest points of the matched filter are taken instead.
+    time, or the share of it that may be taken, is over, the nearest points of the matched filter are taken.
     """
+    kept = 0.0 if threads.left is None else (1 - share) * threads.left
     few = kind.q ** H.shape[1] <= ALL
     every = np.array(list(product(range(kind.q), repeat=H.shape[1]))) if few else np.empty((0, 0), int)
     index, sure = np.empty((len(Y), H.shape[1]), int), np.zeros(len(Y), bool)
@@ -136,11 +140,25 @@ def choose(H: Host, Y: Host, kind: Alphabet, loss: Loss, seed: int, threads: Thr
             values = loss.value(parts(kind.points[every] @ H.T - y))
             index[f], sure[f] = every[int(np.argmin(values))], True
         else:
-            options = {"seed": seed, "n_jobs": threads.n_jobs, "time_limit": threads.left}
+            options = {"seed": seed, "n_jobs": threads.n_jobs, "time_limit": threads.left_but(kept)}
             index[f] = _searched(H, y, kind, loss, options)
     fun = np.asarray(loss.value(parts(kind.points[index] @ H.T - Y)))
     ending = Status.OPTIMAL if sure.all() else Status.CONVERGED
     return Chosen(index, fun, sure, "enumerate" if few else "auto", ending)
+
+
+def choose_by_huber(H: Host, Y: Host, kind: Alphabet, seed: int, threads: Threads) -> Chosen:
+    """The same under Huber's loss, whose threshold comes from an l1 fit; of both points the better one."""
+    first = choose(H, Y, kind, as_loss("l1"), seed, threads, FIRST_SHARE)
+    e = parts(kind.points[first.index] @ H.T - Y)
+    loss = Huber(threshold_of(e, Y))
+    fun, sure = np.asarray(loss.value(e)), np.zeros(len(Y), bool)
+    if threads.stop():
+        return replace(first, fun=fun, sure=sure, status=Status.CONVERGED)
+    second = choose(H, Y, kind, loss, seed, threads)
+    worse = fun < second.fun
+    index = np.where(worse[:, None], first.index, second.index)
+    return replace(second, index=index, fun=np.minimum(fun, second.fun), sure=second.sure & ~worse)
 
 
 def parts(e: Host) -> Host:

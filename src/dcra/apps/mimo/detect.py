@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dcra.apps.mimo.alphabets import Alphabet, choose, kind_of, parts
+from dcra.apps.mimo.alphabets import Alphabet, choose, choose_by_huber, kind_of
 from dcra.apps.mimo.constellations import Constellation
 from dcra.apps.mimo.model import Received, check_frames, check_variance, prepared, received
 from dcra.apps.mimo.parallel import Threads
-from dcra.apps.mimo.robust import down_weighted, fit_robustly, residuals, threshold_of
+from dcra.apps.mimo.robust import down_weighted, fit_robustly, residuals
 from dcra.apps.mimo.search import (
     SMALL,
     DetectionEffort,
@@ -24,7 +24,7 @@ from dcra.apps.mimo.search import (
     fitted,
     sampled,
 )
-from dcra.losses import Huber, Loss, SquaredL2, as_loss
+from dcra.losses import Loss, SquaredL2, as_loss
 from dcra.result import Status
 from dcra.search.checks import check_jobs, check_seconds, check_seed
 from dcra.search.interrupts import on_interrupt
@@ -202,11 +202,10 @@ def _choose(H: Host, y: Host, request: Request, begun: float) -> Detection:
     if request.soft:
         raise ValueError("`soft=True` needs a constellation that is a grid, such as 16qam")
     single, Y = y.ndim == 1, np.atleast_2d(y.T)
-    loss = as_loss("l1" if request.loss == "huber" else request.loss)
-    found = choose(H, Y, kind, loss, request.seed, threads)
     if request.loss == "huber":
-        loss = Huber(threshold_of(parts(kind.points[found.index] @ H.T - Y), Y))
-        found = choose(H, Y, kind, loss, request.seed, threads)
+        found = choose_by_huber(H, Y, kind, request.seed, threads)
+    else:
+        found = choose(H, Y, kind, as_loss(request.loss), request.seed, threads)
 
     def turned(x: Host) -> Host:
         return x[0] if single else np.moveaxis(x, 0, 1)

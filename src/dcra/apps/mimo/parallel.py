@@ -27,7 +27,11 @@ class Threads:
     @property
     def left(self) -> float | None:
         """Seconds left; None where they are not counted."""
-        return max(self.stop.left, 1e-3) if self.stop.timed else None
+        return self.left_but(0.0)
+
+    def left_but(self, kept: float) -> float | None:
+        """Seconds left if some are kept for later; None where they are not counted."""
+        return max(self.stop.left - kept, 1e-3) if self.stop.timed else None
 
     @property
     def interrupted(self) -> bool:

@@ -23,6 +23,9 @@ FEW = 4
 EXACT_WORK = 2_000_000_000
 """Rows times points, over all frames, up to which all points of up to EXACT_SPINS spins are tried."""
 
+FIRST_SHARE = 0.5
+"""Of a time limit, for the l1 fit that Huber's threshold is taken from."""
+
 EFFICIENT = 1.345
 """Huber's threshold over the scale of the noise, for 95 % efficiency under normal noise."""
 
@@ -37,11 +40,14 @@ def fit_robustly(model: Received, loss: str | Loss, seed: int, threads: Threads)
     if loss != "huber":
         kind = as_loss(loss)
         return _fit(model, kind, seed, threads), kind
-    first = _fit(model, as_loss("l1"), seed, threads)
+    first = _fit(model, as_loss("l1"), seed, threads, FIRST_SHARE)
     kind = Huber(_threshold(model, first.levels))
-    if threads.interrupted:
+    if threads.stop():
         return first._replace(sure=np.zeros(len(first.levels), bool)), kind
-    return _fit(model, kind, seed, threads), kind
+    second = _fit(model, kind, seed, threads)
+    was, now = (kind.value(residuals(model, fit.levels)) for fit in (first, second))
+    levels = np.where((was < now)[:, None], first.levels, second.levels)
+    return second._replace(levels=levels, sure=second.sure & (now <= was)), kind
 
 
 def residuals(model: Received, levels: Host) -> Host:
@@ -76,12 +82,16 @@ def threshold_of(e: Host, y: Host) -> float:
     return EFFICIENT * (scale or 1e-3 * float(np.abs(y).max()) or 1.0)
 
 
-def _fit(model: Received, loss: Loss, seed: int, threads: Threads) -> Fit:
-    """By method `auto`, frames together where there are many; all points are tried where there are few."""
+def _fit(model: Received, loss: Loss, seed: int, threads: Threads, share: float = 1.0) -> Fit:
+    """By method `auto`, frames together where there are many; all points are tried where there are few.
+
+    The time left, or a share of it, is the limit.
+    """
     from dcra import api
 
     A, Y = model.spin_channel, model.real_y
-    options: dict[str, Any] = {"seed": seed, "n_jobs": threads.n_jobs, "time_limit": threads.left}
+    kept = 0.0 if threads.left is None else (1 - share) * threads.left
+    options: dict[str, Any] = {"seed": seed, "n_jobs": threads.n_jobs, "time_limit": threads.left_but(kept)}
     n = A.shape[1]
     few_points = n <= EXACT_SPINS and len(Y) * 2**n * len(A) <= EXACT_WORK
     method = "enumerate" if few_points else "auto"
@@ -95,9 +105,11 @@ def _fit(model: Received, loss: Loss, seed: int, threads: Threads) -> Fit:
         options |= {"method": method} if few_points else {"starts": 8}
         for i, y in enumerate(Y):
             if status is not Status.INTERRUPTED and not threads.stop():
-                options["time_limit"] = threads.left
+                options["time_limit"] = threads.left_but(kept)
                 one = api.minimize(A, y, loss, **options)
                 spins[i], status, sure[i] = one.x, one.status, one.status is Status.OPTIMAL
     if status is Status.INTERRUPTED:
         threads.interrupt()
+    elif status is Status.TIME_LIMIT and share == 1:
+        threads.stop.why = threads.stop.why or status
     return Fit(model.constellation.from_spins(spins), sure, (method,))
