@@ -575,3 +575,18 @@ def test_weights_that_violate_constraints_prove_nothing():
         result = model.fit(np.eye(5), w + 2.0).result_
         assert not result.feasible
         assert result.status != "optimal"
+
+
+def test_a_scale_is_not_rounded_to_the_type_of_X():
+    X, y = np.ones((3, 1), np.float32), np.full(3, 0.1)
+    model = BinaryRegressor(scale=0.1, random_state=0).fit(X, y)
+    assert model.lower_bound_ <= np.abs(X @ model.coef_ - y).sum()
+
+
+def test_clones_keep_requests_and_output():
+    from sklearn import config_context
+    from sklearn.base import clone
+
+    with config_context(enable_metadata_routing=True):
+        model = clone(BinaryRegressor().set_fit_request(sample_weight=True))
+        assert model.get_metadata_routing().fit.requests["sample_weight"] is True

@@ -66,6 +66,10 @@ class Data(NamedTuple):
             constraints=self.constraints,
         )
 
+    def scaled(self, scale: float) -> Data:
+        """The same with weights of another size: scale X, in float64, for a shorter type would round it."""
+        return self._replace(X=self.X.astype(np.float64) * scale)
+
     def prior(self, w: Any) -> float:
         """linear'w."""
         return 0.0 if self.linear is None else float(self.linear @ np.asarray(w, np.float64))

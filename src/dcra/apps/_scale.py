@@ -63,7 +63,7 @@ def _within(deadline: Deadline, part: float) -> Deadline:
 
 def _fitted(data: Data, scale: float, deadline: Deadline, options: dict[str, Any], fit: Any) -> Scaled:
     """A fit at one scale, then the scale that is best for it."""
-    one = fit(data._replace(X=data.X * scale), deadline, options)
+    one = fit(data.scaled(scale), deadline, options)
     p = np.asarray(data.X @ np.asarray(one.result.x, np.float64))
     better = best_scale(data, p, one.intercept, scale)
     value = data.value(better * p + one.intercept - data.y) + data.prior(one.result.x)

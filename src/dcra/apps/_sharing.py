@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, Self
 
 
@@ -17,4 +18,7 @@ class SharesExecutor:
         executor = params.pop("executor")
         twin: Self = type(self)(**{name: clone(value, safe=False) for name, value in params.items()})
         twin.executor = executor
+        for name in ("_metadata_request", "_sklearn_output_config"):  # of set_fit_request, set_output
+            if hasattr(self, name):
+                setattr(twin, name, deepcopy(getattr(self, name)))
         return twin

@@ -195,9 +195,7 @@ class BinaryRegressor(SharesExecutor, RegressorMixin, BaseEstimator):  # type: i
         fit = fit_both if self.fit_intercept else fit_weights
         if scale is None:
             return fit_scale(data, deadline, options, fit)
-        return Scaled(
-            fit(data._replace(X=data.X if scale == 1 else data.X * scale), deadline, options), scale
-        )
+        return Scaled(fit(data if scale == 1 else data.scaled(scale), deadline, options), scale)
 
     def _take(self, each: list[Scaled], several: bool) -> None:
         """Set what is known after a fit, for one output or for several."""
