@@ -7,6 +7,7 @@ import pytest
 
 from dcra.compiled.form import compile_problem
 from dcra.engines.base import Starts
+from dcra.methods import engine_of
 from dcra.model.problem import Problem
 from dcra.model.term import Term
 from dcra.polish.anneal import Anneal
@@ -73,3 +74,44 @@ def test_pauses_do_not_choose_among_equals(method, make):
             ends.append(state.candidates())
         np.testing.assert_array_equal(ends[1], ends[0])
         np.testing.assert_array_equal(ends[2], ends[0])
+
+
+def larger_couplings(rng):
+    Q = rng.standard_normal((150, 150))
+    return Problem(quadratic=Q + Q.T)
+
+
+def larger_signs(rng):
+    return Problem(quadratic=np.triu(rng.choice([-1.0, 1.0], (150, 150)), 1))
+
+
+@pytest.mark.usefixtures("compiled_loops")
+@pytest.mark.parametrize("make", [couplings, with_losses, whole_numbers, larger_couplings, larger_signs])
+@pytest.mark.parametrize("method", ["flip", "pair-flip"])
+@pytest.mark.parametrize("seed", range(3))
+def test_descents_end_at_one_point_wherever_they_pause(seed, method, make):
+    compiled = compile_problem(make(np.random.default_rng(seed)))
+    ends = []
+    for work in (1, 300, 7_001, 100_003, 10**9):
+        state = engine_of(method).start(compiled, Starts(seed, 0, 1))
+        while not state.done:
+            state.advance(work)
+        ends.append(state.candidates())
+    for spins in ends[1:]:
+        np.testing.assert_array_equal(spins, ends[0])
+
+
+@pytest.mark.usefixtures("compiled_loops")
+@pytest.mark.parametrize("seed", range(5))
+def test_no_coupled_pair_is_left_that_improves(seed):
+    problem = larger_couplings(np.random.default_rng(seed))
+    compiled = compile_problem(problem)
+    state = engine_of("pair-flip").start(compiled, Starts(seed, 0, 1))
+    while not state.done:
+        state.advance(50_000)
+    s = state.candidates()[0]
+    J = problem.quadratic.operator.dense() * (1 - np.eye(problem.n))
+    one = -4 * s * (J @ s)  # what a flip adds
+    two = one[:, None] + one[None, :] + 8 * np.outer(s, s) * J
+    assert one.min() >= -1e-9
+    assert (two + np.diag(np.full(problem.n, np.inf))).min() >= -1e-9

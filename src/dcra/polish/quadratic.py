@@ -17,7 +17,7 @@ from dcra.compiled.form import Compiled
 from dcra.compiled.quadratic import QuadraticTables, thresholds
 from dcra.compiled.units import units_at
 from dcra.engines.base import Starts
-from dcra.polish.base import PolishState
+from dcra.polish.base import LOOK, PolishState
 
 if TYPE_CHECKING:
     from dcra.polish.anneal import Anneal
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 UNIT = 0.6
 """The unit of temperature as a share of what the couplings of a spin add up to when all signs are random."""
+
+LOOK_ENDS = 8
+"""Ends of singles, or of rounds of pairs, between two looks whether the value has fallen."""
 
 REFRESH = 1000
 """Passes, or moves in units of n, between two exact computations of fields that are not whole numbers."""
@@ -127,7 +130,10 @@ class QuadraticState(PolishState):
 
 
 class QuadraticFlipState(QuadraticState):
-    """Single flips along a random order, then coupled pairs, until neither improves."""
+    """Single flips along a random order, then rounds of coupled pairs, until neither improves.
+
+    What comes next is decided where singles or a round end, never where the clock has them pause.
+    """
 
     def prepare(self) -> None:
         index = self.starts.first + self.current
@@ -142,18 +148,30 @@ class QuadraticFlipState(QuadraticState):
 
     def restart(self) -> None:
         self.single, self.pair = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        self.tried, self.gained = 0, False  # trials of this round of pairs, and whether any of them helped
+        self.ends = 0  # of singles and rounds, so far
 
     def search(self, work: int) -> bool:
         self._steps += 1
-        if self.single[1] < self.order.size:
+        n, before = self.compiled.n, self.score[0]
+        if self.single[1] < n:
             trials = self.trials_until_look(work)
             self._work += self.kernels.descend(*self.arrays, self.order, self.single, self.tiny, trials)
-        else:
-            before, trials = self.score[0], self.trials_until_look(1 + work // self.partners_work)
-            self._work += self.kernels.descend_pairs(*self.arrays, self.pair, self.tiny, trials)
+            ended = self.single[1] >= n
             if self.score[0] < before:
-                self.single[:] = 0
-        over = bool(self.single[1] >= self.order.size and self.pair[1] >= self.compiled.n) or self.stalled()
+                self.pair[:] = 0
+        else:
+            trials = self.trials_until_look(min(1 + work // self.partners_work, n - self.tried))
+            self._work += self.kernels.descend_pairs(*self.arrays, self.pair, self.tiny, trials)
+            self.tried, self.gained = self.tried + trials, self.gained or self.score[0] < before
+            ended = self.pair[1] >= n or self.tried >= n
+            if ended:
+                self.single[:] = 0 if self.gained else n
+                self.tried, self.gained = 0, False
+        if ended:  # with trials left that were not made: looks are counted by ends then
+            self.ends += 1
+            self._trials = 0 if self.ends % LOOK_ENDS else LOOK * n
+        over = bool(self.single[1] >= n and self.pair[1] >= n) or self.stalled()
         self.best = self.s
         return over
 
