@@ -118,3 +118,16 @@ def test_a_point_given_is_where_the_tree_begins():
 def test_larger_roots_take_more_work():
     assert root_work(100, 200) < root_work(200, 200) < root_work(200, 400)
     assert ProvePlan.exact
+
+
+@pytest.mark.usefixtures("compiled_loops")
+@pytest.mark.parametrize("seed", range(4))
+def test_where_a_tree_is_given_up_does_not_depend_on_pauses(seed):
+    compiled = compile_problem(planted(60, 90, seed, noise=2.0))
+    ends = set()
+    for work in (5_000, 50_000, 10**7):
+        state = ProofState(compiled, None, patience=Patience(2e6, 1e7))
+        while not state.done:
+            state.advance(work)
+        ends.add((state.given_up, state.tree.work, state.bound))
+    assert len(ends) == 1

@@ -15,12 +15,18 @@ class Patience(NamedTuple):
     least: float = inf
     most: float = inf
 
+    @property
+    def _step(self) -> int:
+        """Work from one of the places at which it may end to the next, whatever the pauses are."""
+        return max(1, int(self.least) // 8)
+
     def portion(self, done: int, work: int) -> int:
-        """Work up to the next of the places at which it may end, whatever the pauses are."""
-        if self.least == inf:
-            return work
-        step = max(1.0, self.least / 8)
-        return int(min(work, step - done % step + 1))
+        """Work up to the next of these places."""
+        return work if self.least == inf else min(work, self._step - done % self._step)
+
+    def may_end(self, before: int, after: int) -> bool:
+        """Whether one of these places lies between."""
+        return self.least < inf and before // self._step < after // self._step
 
     def exhausted(self, work: float, progress: float = 0.0) -> bool:
         """Whether a tree is to be given up, with so much of it done."""

@@ -141,10 +141,12 @@ class ProofState(PreparedProof):
             branch = self.hand_out()
             self.current = BranchState(branch, self.compiled) if isinstance(branch, Branch) else None
             return
-        self.current.advance(self.patience.portion(self.work_done, work))
+        before = self.work_done
+        self.current.advance(self.patience.portion(before, work))
         if self.current.improved:
             self._offer(self.current.candidates())
-        self.given_up = not self.current.done and self.patience.exhausted(self.work_done, self.progress)
+        if not self.current.done and self.patience.may_end(before, self.work_done):
+            self.given_up = self.patience.exhausted(self.work_done, self.progress)
         if self.current.done or self.given_up:
             self.take_back(self.current.taken(), self.current.candidates())
             self.current = None
