@@ -534,7 +534,7 @@ def test_answers_are_judged_by_the_threads_that_found_them_where_a_limit_ends_al
     compiled = compile_problem(dcra.Problem([dcra.Term("l1", np.eye(3), np.ones(3))]))
     search = Search(compiled, Limits(time_limit=100.0 if limited else None, clock=Clock(0.01)), 0, 0.0)
     task = Task(Counting(length=1), Starts(0, 0, 1))
-    outcome = carry_out_task(search, task, lambda: None, threading.Lock())
+    outcome = carry_out_task(search, task, lambda: None, threading.Lock(), lambda: True)
     assert (outcome.values is not None) is limited
     if limited:
         assert outcome.values.tolist() == compiled.judged(outcome.spins).tolist()
@@ -562,3 +562,38 @@ def test_time_kept_for_the_last_judgements_grows_with_threads_beyond_the_cores(j
     assert passes_at_the_end(Search(compiled, Limits(n_jobs=jobs), 0, 0.0)) == passes
     away = Search(compiled, Limits(n_jobs=jobs, crew=object), 0, 0.0)
     assert passes_at_the_end(away) == 0.5 * jobs
+
+
+def test_bounds_under_constraints_do_not_depend_on_threads():
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((40, 60)), rng.standard_normal(40)
+    G = rng.integers(1, 9, (12, 60))
+    middle = G.sum(axis=1) // 3
+    asked = {
+        "method": "flip",
+        "starts": 24,
+        "seed": 0,
+        "constraints": LinearConstraint(G, middle - 2, middle),
+    }
+    found = [dcra.minimize(A, b, domain="binary", n_jobs=jobs, **asked) for jobs in (1, 2, 8)]
+    assert len({result.lower_bound for result in found}) == 1
+
+
+def test_no_gap_counts_as_rounding_where_that_is_not_known():
+    """A loss of one's own, and a constant beside which everything looks small."""
+
+    class Absolute:
+        convex = True
+
+        def value(self, z):
+            return float(np.abs(z).sum())
+
+        def prox(self, z, step):
+            return np.sign(z) * np.maximum(np.abs(z) - step, 0)
+
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((30, 40))
+    b = A @ rng.choice([-1.0, 1.0], 40)
+    result = dcra.solve(dcra.Problem([dcra.Term(Absolute(), A, b)], constant=1e10), starts=1, seed=3)
+    assert result.status != "optimal" or result.fun <= 1e10 + 1e-3
+    assert np.isfinite(result.tiny)

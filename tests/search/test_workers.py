@@ -82,3 +82,34 @@ def test_an_interrupt_halts_all(n_workers):
     with pytest.raises(KeyboardInterrupt):
         crew.run(n_workers, halted.set)
     assert halted.is_set()
+
+
+@pytest.mark.parametrize("where", ["callback", "engine"])
+def test_an_error_ends_the_other_threads(where):
+    """Their jobs would last for ever: only being told to end lets them go."""
+    over, begun = threading.Event(), threading.Event()
+
+    def endless(tick):
+        begun.set()
+        assert over.wait(60)
+
+    def failing(tick):
+        assert begun.wait(60)
+        raise LookupError("mine")
+
+    jobs = [Job(failing, lambda outcome: None), Job(endless, lambda outcome: None)]
+    crew = crew_of(jobs if where == "callback" else jobs[::-1], in_order=True)
+    with pytest.raises(LookupError, match="mine"):
+        crew.run(2, over.set)
+
+
+def test_news_wait_for_their_turn():
+    crew = crew_of([], in_order=True)
+    first, second = (Job(lambda tick: None, lambda outcome: None) for _ in range(2))
+    assert not crew.is_next(first)
+    crew.open.extend([first, second])
+    assert crew.is_next(first)
+    assert not crew.is_next(second)
+    crew._hand_in(first, None)
+    assert crew.is_next(second)
+    assert crew_of([], in_order=False).is_next(second)

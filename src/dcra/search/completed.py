@@ -75,7 +75,7 @@ def with_rounding(
         known = largest_error(whole, box, fun)
         if not isfinite(known):
             known = error_at(whole, from_numpy(x, whole.like, namespace(whole.like).float64), box)
-        return replace(result, tiny=result.tiny + 2 * known)
+        return replace(result, tiny=result.tiny + (2 * known if isfinite(known) else 0.0))
     return replace(result, lower_bound=min(bound, max(bound - error, plain_floor(whole))))
 
 

@@ -128,19 +128,23 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
         nonlocal bounded
         if not bounded and search.finished > 0:
             bounded = True
-            fun = search.fun
-            return Job(lambda tick: raise_bound(search, fun, tick), search.bound)
+            fun, form = search.fun, search.relaxation
+            return Job(
+                lambda tick: raise_bound(search, fun, form, tick), lambda bound: take_bound(search, bound)
+            )
         try:
             task = plan.next(search)
         except OutOfTime:
             return None
         if task is None:
             return None
-        return Job(
-            lambda tick: in_time(lambda: carry_out_task(search, task, tick, crew.lock)),
+        counts_now = lambda: crew.is_next(job)  # noqa: E731
+        job: Job = Job(
+            lambda tick: in_time(lambda: carry_out_task(search, task, tick, crew.lock, counts_now)),
             lambda outcome: None if outcome is None else in_time(lambda: absorb(search, plan, task, outcome)),
             task if task.engine.travels else None,
         )
+        return job
 
     def tick() -> None:
         search.tell()
@@ -151,7 +155,7 @@ def carry_out(search: Search, plan: Plan, on_tick: Callable[[Search], None] | No
     try:
         crew.run(search.limits.n_jobs, search.halt)
         if not bounded and not search.halted():
-            search.bound(raise_bound(search, search.fun, tick))
+            search.bound(raise_bound(search, search.fun, search.relaxation, tick))
         if plan.exact and not search.halted():
             search.proven_pool, search.patient = plan.hands_in_pool(search), False
             search.prove(rounded_up(search.compiled.problem, plan.least))
@@ -185,15 +189,19 @@ def in_time(work: Callable[[], T]) -> T | None:
 
 
 def carry_out_task(
-    search: Search, task: Task, tick: Callable[[], None], lock: AbstractContextManager[Any]
+    search: Search,
+    task: Task,
+    tick: Callable[[], None],
+    lock: AbstractContextManager[Any],
+    may_tell: Callable[[], bool],
 ) -> Outcome:
-    """Advance a task in steps of about two milliseconds, so that limits hold."""
+    """Advance a task in steps of about two milliseconds, so that limits hold; news wait for their turn."""
     clock = search.limits.clock
     entered = clock()
     state = task.begin(search)
 
     def look() -> None:
-        if news := state.take_news():
+        if may_tell() and (news := state.take_news()):
             with lock:
                 take_in(search, news)
         tick()
@@ -268,12 +276,17 @@ def paced(asked: int, seconds: float, done: float = 0.0) -> int:
     return min(MAX_CHUNK, int(asked * min(2.0, CHUNK_SECONDS / max(seconds, 1e-6))))
 
 
-def raise_bound(search: Search, fun: float, tick: Callable[[], None]) -> float:
+def take_bound(search: Search, bound: float) -> None:
+    """Take note of a bound; where starts are counted, not of one that the end of the search cut short."""
+    if search.limits.time_limit is not None or search.status in (None, Status.INTERRUPTED):
+        search.bound(bound)
+
+
+def raise_bound(search: Search, fun: float, relaxation: Compiled, tick: Callable[[], None]) -> float:
     """The dual stage, within its share of the time; `fun` is the objective of a known point."""
     clock = search.limits.clock
     limit = search.limits.time_limit
     known = fun if isfinite(fun) else -inf
-    relaxation = search.relaxation
     end = inf if limit is None else clock() + BOUND_SHARE * limit
     starts = search.limits.most_starts
     if search.on_device:  # where thousands of them are as quick as one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -218,10 +218,14 @@ class Search:
         return lack <= 0 or (lack <= ROUNDING_SHARE * self.scale and lack <= self.rounding())
 
     def rounding(self) -> float:
-        """What rounding may have cost the best value and a bound that equals it; 0 where they are far."""
+        """What rounding may have cost the best value and a bound that equals it; 0 where they are far.
+
+        Of losses whose slopes have no known bound it is not known, and no gap is taken for it.
+        """
         if not self.fun - self.lower_bound <= ROUNDING_SHARE * self.scale or self.spins is None:
             return 0.0
-        return self._rounding()
+        found = self._rounding()
+        return found if isfinite(found) else 0.0
 
     def _rounding(self) -> float:
         assert self.spins is not None

@@ -73,9 +73,11 @@ class Crew:
         self.ready: deque[Job] = deque()  # chosen, but not yet begun
         self.lock = threading.Condition()
         self.error: BaseException | None = None
+        self.halt: Callable[[], None] = _end_soon
 
     def run(self, n_workers: int, halt: Callable[[], None]) -> None:
         """Work with `n_workers` threads, this one included; `halt` makes all of them end."""
+        self.halt = halt
         self._fill()
         others: list[Future[None]] = [workers().submit(self._help) for _ in range(n_workers - 1)]
         try:
@@ -94,18 +96,25 @@ class Crew:
         try:
             self._work(_nothing)
         except BaseException as error:
-            with self.lock:
-                self.error = self.error or error
-                self.lock.notify_all()
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Keep an error for the caller, and let the others end."""
+        with self.lock:
+            self.error = self.error or error
+            self.lock.notify_all()
+        self.halt()
+
+    def is_next(self, job: Job) -> bool:
+        """Whether what a job tells on its way counts now: those before it are all absorbed."""
+        return not self.in_order or (bool(self.open) and self.open[0] is job)
 
     def _work(self, tick: Callable[[], None]) -> None:
         while (job := self._take(tick)) is not None:
             try:
                 outcome = job.run(tick)
             except Exception as error:
-                with self.lock:
-                    self.error = self.error or error
-                    self.lock.notify_all()
+                self._fail(error)
                 return
             self._hand_in(job, outcome)
 
@@ -152,6 +161,10 @@ class Crew:
 
 def _nothing() -> None:
     """The tick of all workers but the main one."""
+
+
+def _end_soon() -> None:
+    """What ends the others before anybody works."""
 
 
 @cache
