@@ -265,3 +265,28 @@ def test_ascent_comes_near_to_the_relaxation():
         X, Y, bound, _ = ascent.round(X, Y, free)
     relaxed = float(problem.relaxed_objective(X[0]))
     assert relaxed * (1 - 1e-2) <= bound[0] <= relaxed
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("seed", range(6))
+def test_linear_losses_of_negative_weight_are_part_of_every_bound(seed, domain, norm):
+    rng = np.random.default_rng(seed)
+    terms = [
+        dcra.Term(norm, rng.standard_normal((4, 7)), rng.standard_normal(4), 2.0),
+        dcra.Term("linear", rng.standard_normal((5, 7)), rng.standard_normal(5), rng.standard_normal(5)),
+    ]
+    problem = dcra.Problem(terms, domain=domain, constraints=dcra.at_most(7))
+    least = problem.objective(np.array(list(product(DOMAINS[domain], repeat=7)))).min()
+    result = dcra.solve(problem, method="exact", seed=0)
+    assert result.status == "optimal"
+    assert result.fun == pytest.approx(least, abs=1e-9)
+    assert max(row.lower_bound for row in result.history) <= least + 1e-9
+
+
+def test_linear_losses_beside_couplings():
+    Q = 0.1 * (np.ones((12, 12)) - np.eye(12))
+    problem = dcra.Problem([dcra.Term("linear", np.eye(12), 0.0, -10.0)], quadratic=Q)
+    result = dcra.solve(problem, method="exact", seed=0)
+    assert result.fun == pytest.approx(-106.8)
+    assert max(row.lower_bound for row in result.history) <= result.fun + 1e-6

@@ -309,3 +309,19 @@ def test_q_that_is_not_symmetric_at_its_end(library, dtype, rng):
     assert float(problem.objective(library.asarray(x))) == x @ Q.astype(np.float64) @ x
     held = problem.quadratic.operator.A
     assert bool(library.all(held == held.T))
+
+
+def test_a_problem_with_other_parts_has_steps_of_its_own():
+    problem = Problem(quadratic=[[0, 4], [0, 0]])
+    assert dcra.solve(problem, seed=0).fun == -4
+    result = dcra.solve(problem.replace(linear=[0.5, 0.3]), seed=0)
+    assert (result.fun, result.status) == (-4.2, "optimal")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tenths_on_the_diagonal_leave_answers_proven(seed):
+    rng = np.random.default_rng(seed)
+    Q = np.triu(rng.integers(-3, 4, (6, 6)), 1).astype(float)
+    d = rng.integers(1, 10, 6) / 10
+    d[-1] += np.ceil(d.sum()) - d.sum()
+    assert dcra.solve(Problem(quadratic=Q + Q.T + np.diag(d)), seed=0).status == "optimal"

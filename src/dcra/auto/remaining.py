@@ -122,4 +122,5 @@ class Remaining(Plan):
 
 def worthwhile(sides: Host) -> bool:
     """Whether so much is fixed that the rest should be a problem of its own."""
-    return bool(np.count_nonzero(sides) >= max(1.0, WORTHWHILE * sides.size))
+    fixed = np.count_nonzero(sides)
+    return bool(max(1.0, WORTHWHILE * sides.size) <= fixed < sides.size)

@@ -110,5 +110,5 @@ def _slope_size(block: Block, z: Host, norm: float) -> float:
     if isinstance(block.kind, Ends):
         return 0.0
     spread = float(np.sqrt(np.mean(z * z))) or norm
-    step = spread / float(np.max(block.kind.weight))
+    step = spread / float(np.max(np.abs(block.kind.weight)))
     return float(np.linalg.norm(block.kind.towards(z / step, 1.0 / step)))

@@ -89,7 +89,7 @@ class Weighted:
     def most(self, reach: Host) -> float:
         ends = [self.loss.values(side * reach) for side in (1.0, -1.0)] if self.loss.separable else []
         own = np.maximum(*ends) if ends else np.asarray(self.loss.value(reach))
-        return float(np.sum(self.weight * np.abs(own)))
+        return float(np.sum(np.abs(self.weight) * np.abs(own)))
 
 
 def _entropy(g: Host) -> Host:
@@ -209,7 +209,7 @@ def _weighted(term: Term) -> tuple[Host, Host, Weighted, float]:
     """The rows of a term that have a weight."""
     A, b = np.asarray(term.operator.dense(), np.float64), to_numpy(term.b).astype(np.float64)
     weight = np.asarray(to_numpy(term.weight), np.float64)
-    kept = np.broadcast_to(weight > 0, b.shape)
+    kept = np.broadcast_to(weight != 0, b.shape)
     A, b, weight = A[kept], b[kept], weight[kept] if weight.ndim else weight
     own = float(np.sum(np.broadcast_to(weight, b.shape))) if isinstance(term.loss, Logistic) else 0.0
     return A, b, Weighted(term.loss, weight), own

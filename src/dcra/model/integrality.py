@@ -37,8 +37,11 @@ def _is_whole_term(term: Term) -> bool:
 
 def _is_whole_form(quadratic: Quadratic, domain: str) -> bool:
     """Whether x'Qx is a whole number at every point: at one, and by every flip."""
-    at_one = float(np.sum(to_numpy(quadratic.row_sums))) if domain == "spin" else 0.0
-    return _is_whole(at_one) and lattice_step(quadratic, None, domain) is not None
+    if domain == "spin":  # couplings are quarters there, and sums of these are not rounded
+        at_one = float(np.sum(to_numpy(quadratic.row_sums)))
+        if not (_is_whole(at_one) and _is_whole(4.0 * quadratic.diagonal)):
+            return False
+    return lattice_step(quadratic, None, domain) is not None
 
 
 def _is_whole(x: Any) -> bool:

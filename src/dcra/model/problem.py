@@ -215,9 +215,10 @@ class Problem:
     def replace(self, **changes: Any) -> Problem:
         """The same kind of problem with other parts, named as in the constructor, checked again."""
         twin = copy(self)
-        twin.__dict__.pop("integer_valued", None)
+        for known in ("integer_valued", "value_step"):
+            twin.__dict__.pop(known, None)
         Problem.__init__(twin, **(self._parts() | changes))
-        if "constraints" not in changes:
+        if "constraints" not in changes and twin.n == self.n:
             twin.soft = self.soft  # terms of the objective already
         return twin
 
