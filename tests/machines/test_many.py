@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dcra
+from dcra.machines import batches
 from dcra.result import Status
 from tests.machines.problems import PROBLEMS, Locked, dense
 
@@ -189,3 +190,14 @@ def test_what_lazy_arrays_do_not_take_is_said():
         dcra.minimize_batch(A, lazy, executor=threads)
     with pytest.raises(ValueError, match=r"`B` must have shape \(12, k\), one right-hand side per column"):
         dcra.minimize_batch(A, lazy.T)
+
+
+def test_chunks_that_came_too_late_are_answered_together(monkeypatch):
+    calls, minimize = [], batches._minimize
+    monkeypatch.setattr(batches, "_minimize", lambda *asked: calls.append(1) or minimize(*asked))
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((30, 20)), rng.standard_normal((30, 500))
+    found = dcra.minimize_batch(A, B, chunk=5, time_limit=1e-3, seed=0)
+    assert found.status == "time_limit"
+    assert len(calls) < 20
+    np.testing.assert_allclose(found.fun, np.abs(A @ found.x - B).sum(axis=0))

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import dcra
-from dcra.machines import partition, row_sweeps
+from dcra.machines import partition, row_sweeps, worker
 from dcra.machines.partition import Partition, Span
 from dcra.machines.rows import Here, Rows
 from dcra.result import Status
@@ -200,3 +200,30 @@ def test_files_that_do_not_fit_together_are_said(tmp_path):
         ValueError, match=r"all files of `A` must have the same number of columns; got \[3, 4\]"
     ):
         dcra.minimize(names, np.ones(4))
+
+
+def test_callbacks_have_the_point_and_may_stop_as_elsewhere():
+    A, b = data()
+    values = []
+
+    def look(moment):
+        values.append((moment.fun, np.abs(A @ moment.x - b).sum()))
+        raise StopIteration
+
+    result = dcra.minimize(array.from_array(A, chunks=(20, -1)), b, seed=0, callback=look)
+    assert result.status == "callback"
+    assert values[0][0] == pytest.approx(values[0][1])
+
+
+def test_weights_have_the_shape_of_b():
+    A, b = data()
+    with pytest.raises(ValueError, match=r"`weights` must be a number or have shape \(60,\) like `b`; got"):
+        dcra.minimize(array.from_array(A, chunks=(20, -1)), b, weights=np.ones(99), seed=0)
+
+
+def test_workers_do_not_remember_all_that_has_ended(monkeypatch):
+    monkeypatch.setattr(worker, "REMEMBERED", 3)
+    monkeypatch.setattr(worker, "_halted", type(worker._halted)())
+    for key in "abcde":
+        worker.halt(key)
+    assert list(worker._halted) == ["c", "d", "e"]

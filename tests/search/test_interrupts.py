@@ -14,7 +14,7 @@ from dcra.apps import compressed_sensing, mimo
 from dcra.apps.qap import qap
 from dcra.batch.lockstep import Lockstep
 from dcra.machines.dispatch import Dispatch
-from dcra.search import driver
+from dcra.search import decoded, driver
 from dcra.search.interrupts import on_interrupt
 
 RNG = np.random.default_rng(0)
@@ -286,3 +286,16 @@ def test_chunks_of_frames_by_workers(monkeypatch):
         found = mimo.detect(sent.H, sent.y, sent.noise, "16qam", "l1", seed=0, chunk=1, executor=executor)
     assert found.status == "interrupted"
     assert found.symbols.shape == (16, 9)
+
+
+def test_the_last_descent_over_whole_numbers(monkeypatch):
+    neighbours = decoded._neighbours
+
+    def pressed(*asked):
+        press()
+        return neighbours(*asked)
+
+    monkeypatch.setattr(decoded, "_neighbours", pressed)
+    result = dcra.minimize(A, 50 * A[:, 0] + 0.5, domain=dcra.integers(0, 100), starts=1, seed=0)
+    assert result.status == "interrupted"
+    assert result.fun == pytest.approx(np.abs(A @ result.x - 50 * A[:, 0] - 0.5).sum())

@@ -6,7 +6,7 @@ import secrets
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -130,10 +130,14 @@ class Chunks:
 
     def result(self, begun: float) -> BatchResult:
         """All answers, first ones where there was no time for others."""
-        for index in range(len(self.parts)):
-            if index not in self.answers:
-                asked = self.options | {"time_limit": LAST_SECONDS, "n_jobs": 1}
-                self.answers[index] = _minimize(self.shared, self.columns(index), asked)
+        missing = [index for index in range(len(self.parts)) if index not in self.answers]
+        if missing:  # all of them at once: each call would look at A again
+            columns = [self.columns(index) for index in missing]
+            asked = self.options | {"time_limit": LAST_SECONDS, "n_jobs": 1}
+            rest = _minimize(self.shared, np.concatenate(columns, axis=1), asked)
+            ends = np.cumsum([0, *(part.shape[1] for part in columns)])
+            for index, lo, hi in zip(missing, ends[:-1], ends[1:], strict=True):
+                self.answers[index] = replace(rest, x=rest.x[:, int(lo) : int(hi)], fun=rest.fun[lo:hi])
         found = [self.answers[index] for index in range(len(self.parts))]
         cut = next((one.status for one in found if one.status is not Status.CONVERGED), Status.CONVERGED)
         return BatchResult(

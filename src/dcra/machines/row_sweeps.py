@@ -24,7 +24,7 @@ from dcra.engines.sweep import SPREAD
 from dcra.machines import partition
 from dcra.machines.partition import Span, Survey
 from dcra.machines.rows import Rows, partitions, site_of
-from dcra.result import Progress, Result, Status
+from dcra.result import Moment, Progress, Result, Status
 from dcra.search.checks import check_callable, check_count, check_seconds, check_seed, check_target
 from dcra.search.interrupts import on_interrupt
 from dcra.search.workers import NobodyLeft
@@ -77,12 +77,21 @@ class RowSearch:
             self.fun, self.spins = float(values[best]), S[best].copy()
             row = Progress(time.perf_counter() - self.begun, self.fun, self.lower_bound)
             self.history.append(row)
-            if self.callback is not None and self.callback(row):
+            if self.callback is not None and self._wants_to_end(self.callback, row):
                 self.stop(Status.CALLBACK)
             if self.fun <= self.lower_bound:
                 self.stop(Status.OPTIMAL)
             elif self.target is not None and self.fun <= self.target:
                 self.stop(Status.TARGET)
+
+    def _wants_to_end(self, callback: Callable[[Moment], Any], row: Progress) -> bool:
+        """Tell the callback of a row, and of the best point on asking."""
+        spins = self.spins
+        copy = lambda: None if spins is None else self.in_domain(spins.copy())  # noqa: E731
+        try:
+            return bool(callback(Moment.of(row, copy)))
+        except StopIteration:
+            return True
 
 
 def minimize_rows(

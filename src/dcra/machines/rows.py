@@ -97,6 +97,10 @@ def partitions(A: Any, b: Any, loss: Any, about: dict[str, Any], site: Here | Th
     b = np.asarray(b)
     if b.shape != (sum(sizes),):
         raise ValueError(f"`b` must have shape ({sum(sizes)},) to match the rows of `A`; got {b.shape}")
+    if weights is not None and np.ndim(weights) and np.shape(weights) != b.shape:
+        raise ValueError(
+            f"`weights` must be a number or have shape {b.shape} like `b`; got {np.shape(weights)}"
+        )
     ends = np.cumsum([0, *sizes])
     parts = []
     for block, lo, hi in zip(blocks, ends[:-1], ends[1:], strict=True):

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from dcra._kernels import library
 from dcra.search.threads import one_blas_thread
 
-KEPT = 2
-"""Teams whose things a worker keeps."""
+KEPT, REMEMBERED = 2, 10_000
+"""Teams whose things a worker keeps, and of how many it knows that they have ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +73,16 @@ def carry_out(errand: Errand, shared: Any, halted: Callable[[], bool] | None = N
 
 
 _kept: OrderedDict[str, Any] = OrderedDict()
-_halted: set[str] = set()
+_halted: OrderedDict[str, None] = OrderedDict()
 _lock = threading.Lock()
 
 
 def halt(key: str) -> None:
     """Let all errands of a team return what they have, and forget what was kept for it."""
     with _lock:
-        _halted.add(key)
+        _halted[key] = None
+        while len(_halted) > REMEMBERED:
+            _halted.popitem(last=False)
         _kept.pop(key, None)
 
 

@@ -17,10 +17,11 @@ from dcra.model.infeasibility import Contradiction
 from dcra.model.integers import IntegerProblem
 from dcra.model.pool import Pool, as_pool
 from dcra.model.problem import Problem
-from dcra.result import Result
+from dcra.result import Result, Status
 from dcra.search.checks import check_callable
 from dcra.search.completed import completed, of_all_variables, only_point
 from dcra.search.decoded import decoded, in_numbers, of_own_rows, wider_pool
+from dcra.search.interrupts import on_interrupt
 from dcra.search.next_best import PROVING, with_next_best
 from dcra.solving.options import SolveOptions
 from dcra.solving.since import solve_since
@@ -68,13 +69,20 @@ def solve_integers(begun: float, problem: IntegerProblem, options: SolveOptions,
         callback=in_numbers(problem, check_callable(options.callback)),
         pool=asked if one_code else wider_pool(asked),
     )
-    result = solve_since(begun, problem.with_one_code() if one_code else problem.bits, bits, progress)
-    result = of_own_rows(problem, result) if one_code else result
-    if fixed is not None:  # a descent would move what is fixed
-        problem = problem.narrowed(fixed)
-    left = lambda: inf if limit is None else begun + limit - time.perf_counter()  # noqa: E731
-    done = decoded(problem, result, asked, left, one_code)
-    return replace(done, seconds=time.perf_counter() - begun)
+    with on_interrupt() as interrupted:
+        result = solve_since(begun, problem.with_one_code() if one_code else problem.bits, bits, progress)
+        result = of_own_rows(problem, result) if one_code else result
+        if fixed is not None:  # a descent would move what is fixed
+            problem = problem.narrowed(fixed)
+
+        def left() -> float:
+            end = inf if limit is None else begun + limit
+            return 0.0 if interrupted else end - time.perf_counter()
+
+        done = decoded(problem, result, asked, left, one_code)
+    unproven = done.status in (Status.CONVERGED, Status.TIME_LIMIT)
+    status = Status.INTERRUPTED if interrupted and unproven else done.status
+    return replace(done, status=status, seconds=time.perf_counter() - begun)
 
 
 def solve_the_rest(begun: float, problem: Problem, options: SolveOptions, progress: bool) -> Result:
