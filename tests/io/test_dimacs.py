@@ -176,3 +176,15 @@ def test_a_comment_may_name_more_variables_but_not_fewer_and_not_beyond_bounds()
     assert parse(b"c of 4 variables\n1 2 0\n", weighted=True).n == 2
     with pytest.raises(ValueError, match="line 1: the number of variables is 900000000 in a file of"):
         parse(b"c 900000000 variables\n1 2 0\n", weighted=True)
+
+
+def test_the_format_counts_and_not_the_name(tmp_path):
+    path = tmp_path / "clauses.txt"
+    path.write_text("h 1 2 0\n3 -1 0\n")
+    problem = dcra.io.read(path, "wcnf")
+    assert problem.clauses.hard.tolist() == [True, False]
+    again = tmp_path / "again.txt"
+    dcra.io.write(again, problem, "wcnf")
+    assert dcra.io.read(again, "wcnf").clauses.weight.tolist() == [0, 3]
+    with pytest.raises(ValueError, match="no header"):
+        dcra.io.read(path, "cnf")

@@ -432,3 +432,35 @@ class TestWriting:
 def test_reading_needs_no_scipy_for_graphs():
     code = "import dcra.io.coordinates, sys; assert 'scipy.sparse' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.rud", "3 2\n1 2 1\n2 3 1\n"),
+        ("a.cnf", "p cnf 2 1\n1 -2 0\n"),
+        ("a.wcnf", "h 1 2 0\n3 -1 0\n"),
+        ("a.qubo", "p qubo 0 2 1 1\n0 0 1\n0 1 -2\n"),
+    ],
+)
+def test_a_byte_order_mark_is_passed_over(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8-sig")
+    (tmp_path / f"plain-{name}").write_text(text)
+    marked, plain = (dcra.io.read(tmp_path / one) for one in (name, f"plain-{name}"))
+    ones = np.ones(plain.n)
+    assert marked.objective(ones) == plain.objective(ones)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.rud", "3 2\n1 2 1\n2 3 1\n"),
+        ("a.qubo", "p qubo 0 2 1 1\n0 0 1\n0 1 -2\n"),
+        ("a.dat", "1 2\n1 2 3\n"),
+    ],
+)
+def test_formats_that_hold_all_their_numbers_take_no_other_file(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    (tmp_path / "b.txt").write_text("1\n")
+    with pytest.raises(ValueError, match=r"a file of this format holds all its numbers; `b` goes with"):
+        dcra.io.read(tmp_path / name, "marketsplit" if name == "a.dat" else None, b=tmp_path / "b.txt")

@@ -41,7 +41,11 @@ SHORT = 64
 @click.option("--method", default="auto", show_default=True, help="How to solve it.")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop after this time, reading included.")
 @click.option("--starts", type=int, help="Initial points; 32 if there is no time limit either.")
-@click.option("--target", type=float, help="Stop at this objective; of a model that maximises, its maximum.")
+@click.option(
+    "--target",
+    type=float,
+    help="Stop at this objective; of a graph, this cut; of a model that maximises, this maximum.",
+)
 @click.option(
     "--gap", type=float, help="Stop at this (objective - bound) / |objective|: 0.01 is one per cent."
 )
@@ -108,7 +112,7 @@ def solve(
             limits = {"max_bytes": max_bytes, "max_size": max_size}
             problem = io.read(path, format, b=b, loss=loss, domain=domain, **limits)
             kind = format or io.recognised(path)
-        options["target"] = minimised(problem, options["target"])
+        options["target"] = minimised(problem, options["target"], kind)
         client = stack.enter_context(cluster(scheduler, workers))
         options |= {"executor": client, "pool": pool_asked_for(options["pool"], distance, problem.n)}
         options["method"] = method_for(options["method"], proof)
@@ -142,9 +146,9 @@ def method_for(name: str, proof: str | None) -> Any:
     return Prove(delegates=False)
 
 
-def minimised(problem: Problem, target: float | None) -> float | None:
-    """A target in the words of the file, in those of the problem, which minimises."""
-    return 0.0 - target if target is not None and problem.maximises else target
+def minimised(problem: Problem, target: float | None, kind: str = "") -> float | None:
+    """A target in the words of the file, such as a cut, in those of the problem, which minimises."""
+    return 0.0 - target if target is not None and (problem.maximises or kind == "rudy") else target
 
 
 def summary(file: str, problem: Problem, result: Result, kind: str = "") -> str:

@@ -6,6 +6,7 @@ import gzip
 import lzma
 import os
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,10 +39,16 @@ def data_of(path: Path) -> bytes:
         file.seek(0)
         unpack = next((unpack for magic, unpack in UNPACKERS.items() if start.startswith(magic)), None)
         if unpack is None:
-            return _whole(file, limits.current().plain, None)
+            return _whole(file, limits.current().plain, None).removeprefix(BOM_UTF8)
         packed = os.fstat(file.fileno()).st_size
         with unpack(file) as inside:
-            return _whole(inside, limits.current().expanded(packed), packed)
+            return _whole(inside, limits.current().expanded(packed), packed).removeprefix(BOM_UTF8)
+
+
+def refuse_other(b: Path | None) -> None:
+    """Refuse a file with a right-hand side."""
+    if b is not None:
+        raise ValueError("a file of this format holds all its numbers; `b` goes with Matrix Market files")
 
 
 def text_of(path: Path) -> str:

@@ -58,13 +58,13 @@ class Header:
     least: int = 0
 
 
-def read(path: Path, b: Path | None) -> ClauseProblem:
+def read(path: Path, b: Path | None, weighted: bool = False) -> ClauseProblem:
     if b is not None:
         raise ValueError("a file of clauses has no right-hand side; no other file is needed")
-    return ClauseProblem(parse(data_of(path), weighted=".wcnf" in path.name.lower()))
+    return ClauseProblem(parse(data_of(path), weighted))
 
 
-def write(path: Path, problem: Problem) -> None:
+def write(path: Path, problem: Problem, weighted: bool = False) -> None:
     if not isinstance(problem, ClauseProblem):
         raise ValueError(f"{path}: holds clauses only; write a problem of dcra.apps.maxsat, or an .npz file")
     if not problem.charges_its_clauses or _has_more(problem):
@@ -73,7 +73,6 @@ def write(path: Path, problem: Problem) -> None:
             f"them; write an .npz file instead"
         )
     clauses = problem.clauses
-    weighted = ".wcnf" in path.name.lower()
     if not weighted and (clauses.hard.any() or np.any(clauses.weight != 1)):
         raise ValueError(f"{path}: .cnf files hold no weights and no hard clauses; write a .wcnf file")
     if clauses.weight.dtype.kind != "i":

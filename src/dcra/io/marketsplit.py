@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dcra._array import to_numpy
-from dcra.io.contents import save, text_of
+from dcra.io.contents import refuse_other, save, text_of
 from dcra.io.coordinates import head_of, lines_of, size
 from dcra.io.numbers import number, real
 from dcra.losses import L1
@@ -17,6 +17,7 @@ from dcra.model.term import Term
 
 
 def read(path: Path, b: Path | None = None) -> Problem:
+    refuse_other(b)
     lines = lines_of(text_of(path))
     head = head_of(lines)
     m, n = size(head, 0, "the number of rows"), size(head, 1, "the number of variables")

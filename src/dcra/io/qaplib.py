@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dcra._array import Host
-from dcra.io.contents import save, text_of
+from dcra.io.contents import refuse_other, save, text_of
 from dcra.io.coordinates import TextLine, cut, head_of, lines_of, shortened, whole
 from dcra.io.damage import naming
 from dcra.io.numbers import number, real
@@ -23,6 +23,7 @@ from dcra.model.problem import Problem
 def read(path: Path, b: Path | None = None) -> Problem:
     from dcra.apps.qap import qap_problem
 
+    refuse_other(b)
     return qap_problem(*_matrices(text_of(path)))
 
 

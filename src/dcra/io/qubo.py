@@ -14,7 +14,7 @@ import numpy as np
 
 from dcra._array import Host
 from dcra.foreign import importing
-from dcra.io.contents import save, text_of
+from dcra.io.contents import refuse_other, save, text_of
 from dcra.io.coordinates import (
     Entries,
     TextLine,
@@ -32,6 +32,7 @@ from dcra.model.problem import Problem
 
 
 def read(path: Path, b: Path | None = None, dialect: str = "qubo") -> Problem:
+    refuse_other(b)
     return parse(text_of(path), dialect)
 
 

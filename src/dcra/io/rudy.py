@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dcra.apps.quadratic import cut_problem, edges_of_cut
-from dcra.io.contents import save, text_of
+from dcra.io.contents import refuse_other, save, text_of
 from dcra.io.coordinates import (
     check_size,
     entry_lines,
@@ -23,6 +23,7 @@ from dcra.model.problem import Problem
 
 
 def read(path: Path, b: Path | None = None) -> Problem:
+    refuse_other(b)
     return parse(text_of(path))
 
 
