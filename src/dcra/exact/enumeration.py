@@ -89,6 +89,7 @@ class SegmentState(State):
         self.judge = Judge(compiled)
         self.judge.bar = inf if keep > 1 else None
         self.codes, self.values = np.empty(0, np.int64), np.empty(0)  # the best points, where more are kept
+        self.waiting: list[tuple[Host, Host]] = []  # to be taken among them, as many at a time as there are
 
     def advance(self, work: int) -> None:
         if self.done:
@@ -114,10 +115,15 @@ class SegmentState(State):
         """Take note of points that are among the best; those above the last of them may be passed over."""
         assert self.judge.bar is not None
         worth = values < self.judge.bar
-        if not worth.any():
-            return
-        codes, where = np.unique(np.concatenate([self.codes, codes[worth]]), return_index=True)
-        values = np.concatenate([self.values, values[worth]])[where]
+        self.waiting.append((codes[worth], values[worth]))
+        if sum(one.size for one, _ in self.waiting) >= self.keep:
+            self._merge()
+
+    def _merge(self) -> None:
+        codes, values = map(np.concatenate, zip((self.codes, self.values), *self.waiting, strict=True))
+        self.waiting.clear()
+        codes, where = np.unique(codes, return_index=True)
+        values = values[where]
         order = np.argsort(values, kind="stable")[: self.keep]
         self.codes, self.values = codes[order], values[order]
         self.judge.bar = float(self.values[-1]) if order.size == self.keep else inf
@@ -139,6 +145,7 @@ class SegmentState(State):
         return self.position >= self.hi
 
     def candidates(self) -> Host:
+        self._merge()
         return self.spins(self.codes if len(self.codes) else np.asarray([self.code]))
 
 

@@ -7,7 +7,7 @@ from math import comb, inf
 import numpy as np
 
 from dcra._array import Host
-from dcra.model.pool import Pool, far_enough
+from dcra.model.pool import Pool
 
 MOST_POINTS, MOST_BYTES = 1 << 16, 1 << 26
 """Points kept at a time, and what they may take."""
@@ -52,8 +52,16 @@ class Kept:
         return sorted(self.values, key=lambda key: (key != first, self.values[key], key))
 
     def _chosen(self, ranked: list[bytes]) -> list[bytes]:
-        bits = np.unpackbits(np.frombuffer(b"".join(ranked), np.uint8).reshape(len(ranked), -1), axis=1)
-        return [ranked[i] for i in far_enough(bits, self.asked)]
+        """Each that is far from all that were chosen before, as `far_enough` has it, from bits in words."""
+        packed = np.frombuffer(b"".join(ranked), np.uint8).reshape(len(ranked), -1)
+        words = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
+        left, chosen = np.arange(len(ranked)), []
+        while left.size and len(chosen) < self.asked.size:
+            first = left[0]
+            chosen.append(ranked[first])
+            apart = np.bitwise_count(words[left] ^ words[first]).sum(axis=1, dtype=np.int64)
+            left = left[apart >= self.asked.distance]
+        return chosen
 
     def best(self, first: Host | None = None) -> tuple[Host, Host]:
         """The pool: spins (k, n) and values (k,), best first, and of those that are as good `first` (n,)."""
