@@ -297,3 +297,12 @@ def test_squares_of_rivals_may_round_by_more_than_those_of_the_answer(whole):
     assert Fraction(result.lower_bound) <= min(rivals) + Fraction(result.tiny)
     assert Fraction(result.fun) <= min(rivals) + Fraction(result.tiny)
     assert result.tiny < 10
+
+
+def test_starts_by_index_and_constraints_that_are_none():
+    result = dcra.minimize(np.eye(3), np.ones(3), domain=dcra.integers(0, 2), x0={0: 1}, seed=0)
+    assert result.x.tolist() == [1, 1, 1]
+    with pytest.raises(TypeError, match=r"must be a scipy\.optimize\.LinearConstraint.*; got int"):
+        dcra.IntegerProblem(domain=dcra.integers(0, 3), constraints=[3])
+    with pytest.raises(ValueError, match=r"`x0` must name variables in \[0, 3\); found 3"):
+        dcra.minimize(np.eye(3), np.ones(3), domain=dcra.integers(0, 2), x0={3: 1}, seed=0)

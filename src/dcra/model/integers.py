@@ -19,7 +19,17 @@ from dcra._array import Array, Host, from_numpy, is_array, is_numpy, namespace, 
 from dcra.foreign import importing
 from dcra.messages import shown
 from dcra.model.checks import refuse_masked
-from dcra.model.constraints import Cardinality, Constraints, StatedRows, Worded, block_of, moved, named
+from dcra.model.constraints import (
+    Cardinality,
+    Constraints,
+    StatedRows,
+    Worded,
+    block_of,
+    moved,
+    named,
+    unknown_constraint,
+)
+from dcra.model.logic import least_variables
 from dcra.model.operators import MatrixFree, Operator
 from dcra.model.problem import Problem
 from dcra.model.rounding import largest_error
@@ -130,8 +140,11 @@ class IntegerProblem:
             if isinstance(inner, Cardinality | Worded):
                 raise TypeError(f"`{name}` counts variables that are up; integers take a LinearConstraint")
         if not terms and linear is None and quadratic is None and rows:
-            first = next(iter(rows.values()))
-            linear = np.zeros(np.shape(getattr(first, "constraint", first).A)[-1])
+            name, first = next(iter(rows.items()))
+            inner = first.constraint if isinstance(first, Soft) else first
+            if not least_variables(inner):
+                raise TypeError(unknown_constraint(name, inner))
+            linear = np.zeros(least_variables(inner))
         self.model = Problem(
             terms, linear=linear, quadratic=quadratic, constant=constant, domain="binary"
         )  # its objective is ours, at any point
@@ -210,7 +223,9 @@ class IntegerProblem:
         return np.asarray((self.weights @ flat.T).T).reshape(*t.shape[:-1], self.n) + self.low
 
     def encode(self, name: str, x: Any) -> Host:
-        """Bits (k, bits) of points; NaN stays NaN in all bits of a variable."""
+        """Bits (k, bits) of points; NaN, or what a mapping leaves out, is NaN in all bits of a variable."""
+        if isinstance(x, Mapping):
+            x = self._from_mapping(name, x)
         refuse_masked(name, x)
         try:
             host = np.atleast_2d(np.asarray(to_numpy(x) if is_array(x) else x, dtype=np.float64))
@@ -232,16 +247,18 @@ class IntegerProblem:
 
     def fixed_bits(self, fixed: Any) -> Host:
         """`fixed` as {index: value} or an array with NaN, in bits."""
-        values = fixed
-        if isinstance(fixed, Mapping):
-            values = np.full(self.n, np.nan)
-            for index, value in fixed.items():
-                if isinstance(index, bool) or not isinstance(index, int | np.integer):
-                    raise TypeError(f"`fixed` must name variables by their index, an integer; got {index!r}")
-                if not -self.n <= index < self.n:
-                    raise ValueError(f"`fixed` must name variables in [0, {self.n}); found {index}")
-                values[index] = value
-        return np.asarray(self.encode("fixed", values)[0])
+        return np.asarray(self.encode("fixed", fixed)[0])
+
+    def _from_mapping(self, name: str, given: Mapping[Any, Any]) -> Host:
+        """{index: value} as an array with NaN."""
+        values = np.full(self.n, np.nan)
+        for index, value in given.items():
+            if isinstance(index, bool) or not isinstance(index, int | np.integer):
+                raise TypeError(f"`{name}` must name variables by their index, an integer; got {index!r}")
+            if not -self.n <= index < self.n:
+                raise ValueError(f"`{name}` must name variables in [0, {self.n}); found {index}")
+            values[index] = value
+        return values
 
     def narrowed(self, fixed: Any) -> IntegerProblem:
         """The same problem with ranges of one number where variables are fixed, for looking at points."""
