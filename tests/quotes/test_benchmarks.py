@@ -13,7 +13,7 @@ from .measures import chosen, rows_of
 from .pages import ROOT, flat
 
 PUBLISHED = ("mpec-epm", "mpec-adm", "l2box-admm", "shapeak", "subgradient", "lp-rounding")
-CLOSE = ("sweep", "anneal", "tabu", "dcra-paper")
+CLOSE = ("sweep", "anneal", "tabu", "dcra", "dcra-paper", "l2box-admm")
 """Methods whose shares stand on the page as numbers."""
 
 
@@ -101,9 +101,13 @@ def test_the_strongest_of_the_published_rivals():
             assert not means or min(means, key=means.get) in ("l2box-admm", "shapeak")
 
 
-def test_the_mpec_methods_do_not_come_to_their_end():
+def test_the_mpec_methods_hardly_come_to_their_end_but_at_one_size():
     rows = [row for m in ("mpec-epm", "mpec-adm") for row in chosen(rows_of("table1"), factor=1.0, method=m)]
-    assert all(row["starts"] == 0 for row in rows)
+    ended = {
+        size: np.mean([row["starts"] > 0 for row in part]) for size, part in grouped(rows, "size").items()
+    }
+    assert ended.pop("500x1000") > 0.9
+    assert max(ended.values()) <= 0.1
 
 
 def test_the_relaxation_is_level_with_the_papers_on_the_whole():
