@@ -192,6 +192,8 @@ def _draw_part(rng: Rng, draw: Any, n: int, domain: str) -> Part:
     weight = np.asarray(rng.choice(weights, p=chances))
     if NAMES[loss].separable and rng.random() < 0.3:
         weight = np.abs(draw(r))
+    if loss == "linear" and rng.random() < 0.5:  # the one loss that may be wished for
+        weight = -weight
     return Part(loss, A, b, weight)
 
 

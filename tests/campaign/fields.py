@@ -154,7 +154,7 @@ def _weights(rng: Rng, m: int) -> np.ndarray:
     kinds: list[Callable[[], np.ndarray]] = [
         lambda: np.ones(m),
         lambda: rng.integers(1, 10, m).astype(float),
-        lambda: 10.0 ** rng.integers(0, 12, m),
+        lambda: 10.0 ** rng.integers(0, 18, m),
         lambda: rng.random(m) + 1e-3,
     ]
     return kinds[rng.integers(len(kinds))]()
