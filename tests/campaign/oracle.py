@@ -72,7 +72,8 @@ def truth_of(case: Case) -> Truth:
         if part.loss in VALUES:
             f = VALUES[part.loss](z) * w
             slope = np.abs(VALUES[part.loss](np.abs(z) + reach * 1e-3) - VALUES[part.loss](np.abs(z))) * 1e3
-            values, size = values + f.sum(axis=1), size + (np.abs(f) + w * (slope + np.abs(f))).sum(axis=1)
+            size = size + (np.abs(f) + np.abs(w) * (slope + np.abs(f))).sum(axis=1)
+            values = values + f.sum(axis=1)
         else:
             f = w * (np.sqrt((z * z).sum(axis=1)) if part.loss == "l2" else np.abs(z).max(axis=1))
             values, size = values + f, size + f + w * reach.sum()
