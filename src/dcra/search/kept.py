@@ -55,7 +55,8 @@ class Kept:
         """Each that is far from all that were chosen before, as `far_enough` has it, from bits in words."""
         packed = np.frombuffer(b"".join(ranked), np.uint8).reshape(len(ranked), -1)
         words = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
-        left, chosen = np.arange(len(ranked)), []
+        left = np.arange(len(ranked))
+        chosen: list[bytes] = []
         while left.size and len(chosen) < self.asked.size:
             first = left[0]
             chosen.append(ranked[first])
