@@ -89,7 +89,8 @@ class SegmentState(State):
         self.judge = Judge(compiled)
         self.judge.bar = inf if keep > 1 else None
         self.codes, self.values = np.empty(0, np.int64), np.empty(0)  # the best points, where more are kept
-        self.waiting: list[tuple[Host, Host]] = []  # to be taken among them, as many at a time as there are
+        self.waiting: list[tuple[Host, Host]] = []  # to be taken among them, many at a time
+        self.room = keep  # for points that wait
 
     def advance(self, work: int) -> None:
         if self.done:
@@ -115,11 +116,15 @@ class SegmentState(State):
         """Take note of points that are among the best; those above the last of them may be passed over."""
         assert self.judge.bar is not None
         worth = values < self.judge.bar
+        if not worth.any():
+            return
         self.waiting.append((codes[worth], values[worth]))
-        if sum(one.size for one, _ in self.waiting) >= self.keep:
+        self.room -= int(np.count_nonzero(worth))
+        if self.room <= 0:
             self._merge()
 
     def _merge(self) -> None:
+        self.room = self.keep
         codes, values = map(np.concatenate, zip((self.codes, self.values), *self.waiting, strict=True))
         self.waiting.clear()
         codes, where = np.unique(codes, return_index=True)

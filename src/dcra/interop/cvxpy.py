@@ -112,7 +112,7 @@ def solve(problem: Any, **options: Any) -> Answer:
 
 
 def _maximised(callback: Callable[[Moment], Any]) -> Callable[[Moment], Any]:
-    """The callback of a problem that maximises: it is told of the search that minimises."""
+    """A callback that is told of maxima where the search tells of minima."""
 
     def tell(moment: Moment) -> Any:
         row = Progress(moment.seconds, 0.0 - moment.fun, 0.0 - moment.lower_bound)
