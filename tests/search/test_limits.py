@@ -17,12 +17,13 @@ from dcra._kernels import batch as batch_loop
 from dcra._kernels import library
 from dcra.apps import compressed_sensing
 from dcra.auto.annealing import Annealing
+from dcra.auto.decision import decide
 from dcra.compiled.form import compile_problem
 from dcra.model import operators
 from dcra.model.watch import OutOfTime, Watch
 from dcra.search.state import Limits, Search
 from dcra.solving.options import SolveOptions
-from dcra.solving.since import solve_since
+from dcra.solving.since import prepare, solve_since
 
 LOOK = 0.002
 """Seconds of a look at the clock: what work between two of them is meant to take."""
@@ -278,3 +279,22 @@ def test_nothing_is_planned_when_the_time_is_over(monkeypatch):
     result = solve_since(time.perf_counter() - 1.0, problem, SolveOptions(time_limit=0.5))
     assert result.status == "time_limit"
     assert result.fun == pytest.approx(problem.objective(result.x))
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {},
+        {"terms": [dcra.Term("l1", np.ones((3, 300)), np.zeros(3))]},
+        {"domain": "binary", "constraints": dcra.exactly(120)},
+    ],
+    ids=["couplings", "losses", "counts"],
+)
+def test_tables_of_couplings_are_made_as_long_as_there_is_time(beside):
+    quadratic = np.random.default_rng(5).standard_normal((300, 300))
+    problem = dcra.Problem(quadratic=quadratic, **beside)
+    search, _ = prepare(problem, SolveOptions(time_limit=60.0, seed=0), time.perf_counter())
+    search.compiled.__dict__.pop("_kept", None)
+    search.look_at(Watch(search.limits.clock, end=0.0))
+    with pytest.raises(OutOfTime):
+        decide(search).make_plan()

@@ -55,16 +55,16 @@ AGAIN = 3
 def anneal(traits: Traits) -> Plan:
     from dcra.auto.basins import Basins
 
-    plan = Annealing(traits.compiled)
+    plan = Annealing(traits.compiled, traits.working)
     return Basins(traits.compiled) if plan.crossing else plan
 
 
 class Annealing(Plan):
-    """Annealing runs, crossed with each other."""
+    """Annealing runs, crossed with each other; the tables of `working` are made as long as there is time."""
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Compiled, working: Compiled | None = None) -> None:
         self.compiled = compiled
-        self.unit = temperature_unit(compiled)
+        self.unit = temperature_unit(working or compiled)
         self.passes = float(FIRST_PASSES)
         self.pace: dict[bool, float] = {}  # seconds per pass, of gentle runs and of others
         self.elite: list[tuple[float, Host]] = []

@@ -39,6 +39,12 @@ class Traits:
     shunned: bool = False  # whether the kernels of a device are out of the question
 
     @property
+    def working(self) -> Compiled:
+        """The form whose tables, too, are made only as long as there is time."""
+        watched = self.search.working if self.compiled is self.search.compiled else None
+        return watched or self.compiled
+
+    @property
     def constrained(self) -> bool:
         return self.compiled.problem.constraints is not None
 

@@ -47,14 +47,14 @@ ROOM = 20
 
 
 def anneal_within_counts(traits: Traits) -> Plan:
-    return CountedAnnealing(traits.compiled)
+    return CountedAnnealing(traits.compiled, traits.working)
 
 
 class CountedAnnealing(Annealing):
     """Annealing runs within counts; half of their work begins in the way by which most was found."""
 
-    def __init__(self, compiled: Compiled) -> None:
-        super().__init__(compiled)
+    def __init__(self, compiled: Compiled, working: Compiled | None = None) -> None:
+        super().__init__(compiled, working)
         roomy = all(map(is_roomy, groups_of(compiled)))
         self.engine = ChargedFlips if roomy and not compiled.pieces else Swap
         self.choices = are_choices(compiled, groups_of(compiled))

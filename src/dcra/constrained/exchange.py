@@ -34,14 +34,14 @@ DRAWN = 256
 
 def anneal_on_a_board(traits: Traits) -> Plan:
     assert traits.board is not None
-    return BoardAnnealing(traits.compiled, traits.board)
+    return BoardAnnealing(traits.compiled, traits.board, traits.working)
 
 
 class BoardAnnealing(Annealing):
     """Annealing runs by exchanges."""
 
-    def __init__(self, compiled: Compiled, board: Board) -> None:
-        super().__init__(compiled)
+    def __init__(self, compiled: Compiled, board: Board, working: Compiled | None = None) -> None:
+        super().__init__(compiled, working)
         self.board = board
         self.unit = exchange_unit(compiled, board)
         self.crossing = False
