@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dcra
+from dcra._kernels import library
 from dcra.apps import maxsat
 from dcra.apps.maxsat import ClauseProblem, Clauses, Reporter, final_lines, quadratic_form, random_clauses
 from dcra.cli import run
@@ -49,6 +50,34 @@ def test_clauses_are_put_in_order():
     assert clauses.weight.tolist() == [1, 3, 4]
     assert clauses.tautologies == 1
     assert repr(clauses) == "Clauses(3 variables, 3 soft, 0 hard)"
+
+
+@pytest.mark.parametrize("loops", [True, False])
+def test_arrays_of_other_integers_are_put_in_order_too(loops, monkeypatch):
+    if not loops:
+        monkeypatch.setattr(library, "available", lambda: False)
+    ptr, literals = np.array([0, 3, 3, 5, 7]), np.array([20_000, -1, 20_000, 2, -2, -3, 1])
+    one, none = np.ones(4, np.int64), np.zeros(4, bool)
+    for kind in (np.int16, np.int32, np.int64, ">i8"):
+        apart = np.repeat(literals, 2).astype(kind)[::2]
+        clauses = Clauses.from_arrays(None, ptr.astype(kind), apart, one, none)
+        assert clauses.lists() == [[-1, 20_000], [], [1, -3]]
+        assert clauses.ptr.dtype == clauses.literals.dtype == np.int64
+    skewed = np.zeros(literals.nbytes + 1, np.uint8)[1:].view(np.int64)
+    skewed[:] = literals
+    assert Clauses.from_arrays(None, ptr, skewed, one, none).lists() == [[-1, 20_000], [], [1, -3]]
+    for wrong in (ptr.astype(float), literals), (ptr, literals.astype(float)):
+        with pytest.raises(TypeError, match="Cannot cast array data from dtype"):
+            Clauses.from_arrays(None, *wrong, one, none)
+
+
+@pytest.mark.parametrize("loops", [True, False])
+def test_all_clauses_may_be_left_out(loops, monkeypatch):
+    if not loops:
+        monkeypatch.setattr(library, "available", lambda: False)
+    clauses = Clauses.of([[1, -1], [2, 3, -2]])
+    assert (clauses.m, clauses.lists(), clauses.tautologies) == (0, [], 2)
+    assert Clauses.of([]).lists() == []
 
 
 @pytest.mark.parametrize("seed", range(4))

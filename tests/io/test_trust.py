@@ -86,6 +86,43 @@ def test_clauses_made_by_hand_are_checked_too():
             Clauses(n, np.array(ptr), np.array(literals), one, none)
 
 
+PTR = "`ptr` must rise from 0 to the number of literals, one step for each clause"
+
+
+@pytest.mark.parametrize(
+    "ptr",
+    [
+        [0, 2, 1, 4],
+        [0, -1, 2, 4],
+        [0, 2**62, 2, 4],
+        [0, 1, 2, 3],
+        [0, 1, 2, 5],
+        [1, 1, 2, 4],
+        [0, 2, 4],
+        [0, 1, 2, 3, 4],
+        [[0, 1, 2, 4]],
+        [],
+    ],
+)
+def test_ends_of_clauses_are_checked_before_any_loop_follows_them(ptr):
+    weight, hard = np.ones(3, np.int64), np.zeros(3, bool)
+    with pytest.raises(ValueError, match=PTR):
+        Clauses.from_arrays(5, np.array(ptr, np.int64), np.array([1, -2, 3, 4]), weight, hard)
+
+
+@pytest.mark.parametrize(("weights", "marks"), [(2, 3), (4, 3), (3, 2), (2, 2)])
+def test_each_clause_has_one_weight_and_one_mark(weights, marks):
+    ptr, literals = np.array([0, 1, 2, 4]), np.array([1, -2, 3, 4])
+    with pytest.raises(ValueError, match=PTR):
+        Clauses.from_arrays(5, ptr, literals, np.ones(weights, np.int64), np.zeros(marks, bool))
+
+
+def test_ends_of_unsigned_integers_wrap_nowhere():
+    falling = np.array([0, 2, 1, 4], np.uint32)
+    with pytest.raises(ValueError, match=PTR):
+        Clauses.from_arrays(5, falling, np.array([1, -2, 3, 4]), np.ones(3, np.int64), np.zeros(3, bool))
+
+
 @pytest.mark.parametrize("word", ["1_000", FULL_WIDTH, "\N{ARABIC-INDIC DIGIT THREE}", "0x1", "1,5", "--1"])
 @pytest.mark.parametrize(
     ("name", "text"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcra._kernels import library
 from dcra.model.checks import refuse_masked
 
 Ints = NDArray[np.int64]
@@ -55,9 +56,7 @@ class Clauses:
             raise ValueError(
                 f"`literals` must be +v or -v with v in 1..{self.n}; found one of size {largest}"
             )
-        ends = (int(self.ptr[0]), int(self.ptr[-1])) if self.ptr.size == self.m + 1 else None
-        if ends != (0, self.literals.size) or np.any(np.diff(self.ptr) < 0) or self.weight.shape != (self.m,):
-            raise ValueError("`ptr` must rise from 0 to the number of literals, one step for each clause")
+        _check_ptr(self.ptr, self.literals, self.weight, self.hard)
 
     @classmethod
     def of(
@@ -116,6 +115,7 @@ class Clauses:
             raise ValueError(f"`n` must be at least {largest}, the largest variable that occurs; got {n}")
         if n >= MOST_VARIABLES:
             raise ValueError(f"`n` must be below {MOST_VARIABLES} variables; got {n}")
+        _check_ptr(ptr, literals, weight, hard)
         _check_weight(weight, hard)
         ordered, ends, keep = _in_order(ptr, literals)
         whole = weight.astype(np.int64 if weight.dtype.kind in "iub" else np.float64)
@@ -181,15 +181,30 @@ def _integers(lists: Sequence[Sequence[int]]) -> Ints:
 
 def _in_order(ptr: Ints, literals: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     """Literals by variable without repetition, where clauses end, and which were kept: no tautologies."""
+    ptr, literals = _in_a_row(ptr), _in_a_row(literals)
+    if not library.available():
+        return _in_order_by_arrays(ptr, literals)
+    from dcra._kernels.order import by_variable
+
+    return by_variable(ptr, literals)
+
+
+def _in_a_row(numbers: Ints) -> Ints:
+    """As loops read them: 64 bits each, one after another; a TypeError for what is not whole."""
+    return np.require(numbers.astype(np.int64, casting="safe", copy=False), requirements=("C", "A"))
+
+
+def _in_order_by_arrays(ptr: Ints, literals: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """The same without compiled loops, by many passes over the literals."""
     keep = np.ones(ptr.size - 1, bool)
     clause = np.repeat(np.arange(keep.size, dtype=np.int64), np.diff(ptr))
     code = (clause << 32) | (2 * np.abs(literals) + (literals < 0))  # v and not v are neighbours
     code.sort()
+    beside = (code[1:] ^ code[:-1]) < 2  # of the variable before it, in the same clause
     code &= LOW_HALF
-    ordered = np.where(code & 1, -(code >> 1), code >> 1)
-    beside = (clause[1:] == clause[:-1]) & ((code[1:] | 1) == (code[:-1] | 1))  # of the variable before it
+    ordered = (code >> 1) * (1 - 2 * (code & 1))
     if not beside.any():
-        return ordered, ptr.astype(np.int64), keep
+        return ordered, ptr.copy(), keep
     repeated = beside & (code[1:] == code[:-1])
     keep[clause[1:][beside & ~repeated]] = False
     kept = keep[clause]
@@ -222,6 +237,13 @@ def _distinct(rng: np.random.Generator, n: int, m: int, k: int) -> Ints:
         if not again.size:
             return rows
         rows[again] = rng.integers(n, size=(again.size, k))
+
+
+def _check_ptr(ptr: Ints, literals: Ints, weight: NDArray[Any], hard: NDArray[np.bool_]) -> None:
+    m = hard.size
+    ends = (int(ptr[0]), int(ptr[-1])) if ptr.shape == (m + 1,) else None
+    if ends != (0, literals.size) or np.any(ptr[1:] < ptr[:-1]) or weight.shape != (m,):
+        raise ValueError("`ptr` must rise from 0 to the number of literals, one step for each clause")
 
 
 def _check_weight(weight: NDArray[Any], hard: NDArray[np.bool_]) -> None:
