@@ -324,3 +324,9 @@ def test_the_library_knows_its_sources():
     made_of = library._stamp(library.library())
     assert re.fullmatch("[0-9a-f]{64}", made_of)
     assert library._stamp_of_sources() in ("", made_of)
+
+
+def test_an_empty_array_is_no_list_of_places_that_end_somewhere():
+    loop = Loop("choice.none", "ptr  int64 (m+1)")
+    with pytest.raises(ValueError, match=r"`ptr` must have shape \(m\+1\); got \(0,\)"):
+        loop(np.zeros(0, np.int64))

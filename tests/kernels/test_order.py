@@ -94,7 +94,7 @@ def test_clauses_that_lie_outside(place, outside):
         by_variable(ptr, literals)
 
 
-@pytest.mark.parametrize("ptr", [[0, 4, 2, 6], [0, 2, 4, 5], [1, 2, 4, 6], [0], []])
+@pytest.mark.parametrize("ptr", [[0, 4, 2, 6], [0, 2, 4, 5], [1, 2, 4, 6], [0]])
 def test_clauses_that_do_not_rise_to_the_end(ptr):
     with pytest.raises(ValueError, match="`ptr` must hold places within the arrays"):
         by_variable(np.array(ptr, np.int64), np.arange(1, 7))
@@ -104,6 +104,8 @@ def test_arrays_that_the_loop_cannot_read():
     ptr, literals = flat([[1, -2], [3, 4]])
     with pytest.raises(ValueError, match=r"`literals` must have shape \(k\); got \(2, 2\)"):
         by_variable(ptr, literals.reshape(2, 2))
+    with pytest.raises(ValueError, match=r"`ptr` must have shape \(m\+1\); got \(0,\)"):
+        by_variable(ptr[:0], literals)
     with pytest.raises(TypeError, match="`literals` must be of dtype int64; got int32"):
         by_variable(ptr, literals.astype(np.int32))
     with pytest.raises(ValueError, match="`literals` must be C-contiguous"):

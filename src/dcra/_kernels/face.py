@@ -127,12 +127,13 @@ class Array:
             if name and name not in known.sizes and got >= more:
                 known.sizes[name] = got - more
                 known.own.append(got - more)
-            if got != (known.sizes.get(name, -1) if name else 0) + more:
+            size = known.sizes.get(name) if name else 0
+            if size is None or got != size + more:
                 self._misshapen(shape, known)
 
     def _misshapen(self, shape: tuple[int, ...], known: Known) -> NoReturn:
         wanted = [
-            str(known.sizes[name] + more) if name in known.sizes else f"{name or more}"
+            str(known.sizes[name] + more) if name in known.sizes else "+".join(str(x) for x in (name, more) if x)
             for name, more in self.sizes
         ]
         raise ValueError(f"`{self.name}` must have shape ({', '.join(wanted)}); got {shape}")
