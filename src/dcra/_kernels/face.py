@@ -133,7 +133,9 @@ class Array:
 
     def _misshapen(self, shape: tuple[int, ...], known: Known) -> NoReturn:
         wanted = [
-            str(known.sizes[name] + more) if name in known.sizes else "+".join(str(x) for x in (name, more) if x)
+            str(known.sizes[name] + more)
+            if name in known.sizes
+            else "+".join(str(x) for x in (name, more) if x)
             for name, more in self.sizes
         ]
         raise ValueError(f"`{self.name}` must have shape ({', '.join(wanted)}); got {shape}")
