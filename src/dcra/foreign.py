@@ -2,6 +2,9 @@
 
 SciPy's modules import each other in circles: a thread that comes while another is importing them may find one
 without its contents. And SciPy brings a BLAS of its own, which a solve that is running has not limited yet.
+
+Locks are those of this module everywhere: a forked child finds them free, for none of the threads that may
+have held them is there.
 """
 
 from __future__ import annotations
@@ -12,20 +15,41 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
+
+
+class Lock:
+    """`with lock.held:` keeps other threads out; the one inside may enter again."""
+
+    def __init__(self) -> None:
+        self.held = threading.RLock()
+        _locks.add(self)
+
+
+_locks: WeakSet[Lock] = WeakSet()
+
+
+def _renew_all() -> None:
+    for lock in _locks:
+        lock.held = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)
 
 
 class BlasThreads:
     """How many solves ask BLAS to stay on one thread, and what each library had before the first of them."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = Lock()
         self.solves = 0
         self.before: list[tuple[Any, int]] = []  # libraries that are limited, with their own thread counts
         self.seen = self.seen_of_others = 0  # modules there were when libraries were looked for
         self.known: list[Any] = []
 
     def enter(self) -> None:
-        with self.lock:
+        with self.lock.held:
             self.solves += 1
             if self.solves == 1:
                 self._limit(self._libraries())
@@ -33,7 +57,7 @@ class BlasThreads:
                 self.look_again()
 
     def leave(self) -> None:
-        with self.lock:
+        with self.lock.held:
             self.solves -= 1
             if self.solves == 0:
                 for library, count in self.before:
@@ -42,7 +66,7 @@ class BlasThreads:
 
     def look_again(self) -> None:
         """Limit what was loaded since a solve began."""
-        with self.lock:
+        with self.lock.held:
             if self.solves and self._something_came():
                 limited = {library.filepath for library, _ in self.before}
                 self._limit([found for found in self._libraries() if found.filepath not in limited])
@@ -84,7 +108,7 @@ def _set_threads(library: Any, count: int) -> None:
 
 
 _blas = BlasThreads()
-_importing = threading.RLock()
+_importing = Lock()
 
 
 @contextmanager
@@ -100,7 +124,7 @@ def one_blas_thread() -> Iterator[None]:
 @contextmanager
 def importing() -> Iterator[None]:
     """Import a module of SciPy inside: no other thread does at the same time, and its BLAS is limited."""
-    with _importing:
+    with _importing.held:
         yield
     limit_what_was_loaded()
 
@@ -114,13 +138,3 @@ def is_sparse(A: object) -> bool:
     """Whether A is a matrix of scipy.sparse, which whoever has made one has imported."""
     test = getattr(sys.modules.get("scipy.sparse"), "issparse", None)  # none while it is being imported
     return test is not None and bool(test(A))
-
-
-def _forget_locks() -> None:
-    """A forked child has none of the threads that may have held them."""
-    global _importing
-    _importing, _blas.lock = threading.RLock(), threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_locks)

@@ -5,16 +5,16 @@ CuPy's folder of compiled kernels is keyed by source, options, device and compil
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dcra.accelerator import device
+from dcra.foreign import Lock
 
 FOLDER = Path(__file__).parent / "kernels"
 
-_compiling = threading.Lock()
+_compiling = Lock()
 
 
 class Macros(NamedTuple):
@@ -46,7 +46,7 @@ def source_of(name: str) -> str:
 
 def load(wanted: Kernel, number: int) -> Any:
     """The kernel, ready to be launched on a device."""
-    with _compiling:
+    with _compiling.held:
         return _load(wanted, number)
 
 

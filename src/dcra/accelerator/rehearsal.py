@@ -21,6 +21,7 @@ from dcra.accelerator import device, loader
 from dcra.accelerator.form import OutOfReach
 from dcra.compiled.form import Compiled
 from dcra.engines.base import Engine, Starts
+from dcra.foreign import Lock
 
 COMPILE_SECONDS, LOAD_SECONDS, NEXT_SECONDS = 15.0, 1.5, 0.2
 """What it takes where kernels are to be compiled, are on disk, and where others were loaded before."""
@@ -41,7 +42,7 @@ class Way(NamedTuple):
 
 _known: set[Way] = set()
 _asked: set[Way] = set()
-_one_at_a_time = threading.Lock()
+_one_at_a_time = Lock()
 
 
 def ready_in_time(way: Way, seconds_left: float | None, rehearse: Callable[[], None]) -> bool:
@@ -76,7 +77,7 @@ def _hold(way: Way, rehearse: Callable[[], None]) -> None:
 
     The end of the process waits for the kernel at hand: a compiler cannot be left behind.
     """
-    with _one_at_a_time:
+    with _one_at_a_time.held:
         if way in _known:
             return
         for kernel in way.kernels:

@@ -12,7 +12,6 @@ The ratio theta of the two penalties stays, so that one factorisation serves for
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -24,7 +23,7 @@ from dcra._array import Array, Host, from_numpy, namespace, to_numpy
 from dcra.compiled.form import Compiled
 from dcra.compiled.piece import Piece
 from dcra.compiled.units import natural_units
-from dcra.foreign import importing
+from dcra.foreign import Lock, importing
 
 Projection = Callable[[Array], Array]
 
@@ -137,12 +136,12 @@ def ratios(compiled: Compiled, rho: float) -> tuple[float, ...]:
 
 
 _known: WeakKeyDictionary[Compiled, dict[Any, Callable[[Host], Host]]] = WeakKeyDictionary()
-_factoring = threading.Lock()
+_factoring = Lock()
 
 
 def factorised(compiled: Compiled, theta: tuple[float, ...], shift: float) -> Callable[[Array], Array]:
     """The solution of (sum_t theta_t A_t'A_t + shift I) x = right, for rows of right; factorised once."""
-    with _factoring:
+    with _factoring.held:
         known = _known.setdefault(compiled, {})
         if (theta, shift) not in known:
             known[theta, shift] = _factorise(compiled, theta, shift)

@@ -7,7 +7,6 @@ to be squared safely.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ from dcra._kernels import library
 from dcra.compiled.piece import Piece, Smoothing
 from dcra.compiled.quadratic import QuadraticTables, SpinQuadratic, build_quadratic_tables
 from dcra.compiled.tables import SAFE_FLOAT32_EXPONENT, Tables, build_tables
+from dcra.foreign import Lock
 from dcra.losses import CappedL1, L2Norm, Linear, LInf, Logistic, Loss, TableLoss
 from dcra.model.constraints import Constraints
 from dcra.model.operators import MatrixFree, Operator, SparseMatrix, watched
@@ -42,7 +42,7 @@ FARTHEST = {"float64": 2.0**500, "float32": 2.0**60}
 LOOP_LOSSES = (TableLoss, Logistic, CappedL1)
 """Losses that the compiled loops know."""
 
-_building = threading.RLock()
+_building = Lock()
 
 T = TypeVar("T")
 
@@ -177,7 +177,7 @@ class Compiled:
 
     def once(self, make: Callable[..., T], *options: Any) -> T:
         """make(self, *options), made by the first who asks and kept for the others."""
-        with _building:
+        with _building.held:
             kept: dict[Any, T] = self.__dict__.setdefault("_kept", {})
             key = make, *options
             if key not in kept:

@@ -5,7 +5,6 @@ The entries of J are called couplings, and what they and c do to a spin its loca
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 
 from dcra._array import PIECE, Array, Host, from_numpy, in_pieces, to_numpy
 from dcra._kernels.store import Dense, Sparse
+from dcra.foreign import Lock
 from dcra.model.operators import Operator, few
 
 GRAIN, REACH = 2.0**-4, 2.0**18
@@ -24,7 +24,7 @@ DENSE_SHARE = 0.2
 
 THRESHOLDS = 1 << 14
 
-_building = threading.Lock()
+_building = Lock()
 
 
 class QuadraticTables(NamedTuple):
@@ -168,7 +168,7 @@ def _laid_out(J: Operator) -> tuple[Host, Host]:
 
 def thresholds(dtype: Any) -> Host:
     """Draws from the exponential distribution that annealing compares with; the same everywhere."""
-    with _building:
+    with _building.held:
         if dtype not in _THRESHOLDS:
             _THRESHOLDS[dtype] = _frozen(np.random.default_rng(0).exponential(size=THRESHOLDS).astype(dtype))
         return _THRESHOLDS[dtype]

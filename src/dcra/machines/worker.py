@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dcra._kernels import library
+from dcra.foreign import Lock
 from dcra.search.threads import one_blas_thread
 
 KEPT, REMEMBERED = 2, 10_000
@@ -37,7 +37,7 @@ class Errand(ABC):
 
     def kept(self, make: Callable[[], Any]) -> Any:
         """What this process keeps for the team, made by the first errand that asks."""
-        with _lock:
+        with _lock.held:
             if self.key not in _kept:
                 _kept[self.key] = make()
             _kept.move_to_end(self.key)
@@ -74,12 +74,12 @@ def carry_out(errand: Errand, shared: Any, halted: Callable[[], bool] | None = N
 
 _kept: OrderedDict[str, Any] = OrderedDict()
 _halted: OrderedDict[str, None] = OrderedDict()
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def halt(key: str) -> None:
     """Let all errands of a team return what they have, and forget what was kept for it."""
-    with _lock:
+    with _lock.held:
         _halted[key] = None
         while len(_halted) > REMEMBERED:
             _halted.popitem(last=False)
