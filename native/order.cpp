@@ -48,7 +48,7 @@ DCRA_INLINE int64_t decode(int64_t* code, int64_t size) {
 // Codes are sorted where their literals will stand: what is written so far never reaches beyond what was read.
 int64_t by_variable(const int64_t* ptr, const int64_t* literals, int64_t* ordered, int64_t* ends, bool* keep, int64_t m,
                     int64_t k) {
-    if (!ptr || ptr[0] != 0 || ptr[m] != k) return OUTSIDE;
+    if (ptr[0] != 0 || ptr[m] != k) return OUTSIDE;
     int64_t end = 0, kept = 0;
     ends[0] = 0;
     for (int64_t c = 0; c < m; ++c) {
