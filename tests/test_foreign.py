@@ -109,7 +109,7 @@ def test_a_matrix_is_a_matrix_while_another_thread_imports_scipy(monkeypatch):
 def test_one_thread_imports_at_a_time():
     held = []
     with importing():
-        worker = threading.Thread(target=lambda: held.append(foreign._importing.acquire(blocking=False)))
+        worker = threading.Thread(target=lambda: held.append(foreign._importing.held.acquire(blocking=False)))
         worker.start()
         worker.join()
     assert held == [False]
