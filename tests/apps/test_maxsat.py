@@ -67,7 +67,7 @@ def test_arrays_of_other_integers_are_put_in_order_too(loops, monkeypatch):
     skewed[:] = literals
     assert Clauses.from_arrays(None, ptr, skewed, one, none).lists() == [[-1, 20_000], [], [1, -3]]
     for wrong in (ptr.astype(float), literals), (ptr, literals.astype(float)):
-        with pytest.raises(TypeError, match="Cannot cast array data from dtype"):
+        with pytest.raises(TypeError, match="must hold integers that int64 can hold; got float64"):
             Clauses.from_arrays(None, *wrong, one, none)
 
 
@@ -345,3 +345,14 @@ def test_hard_clauses_outweigh_large_weights(weight):
     answer = maxsat.solve([[1], [2]], weights=[weight, 1], hard=[[-1]], seed=0)
     assert answer.feasible
     assert answer.cost == weight
+
+
+@pytest.mark.parametrize("name", ["ptr", "literals"])
+@pytest.mark.parametrize("dtype", [np.float64, np.uint64])
+def test_flat_arrays_of_other_numbers_are_refused_by_name(name, dtype):
+    parts = {"ptr": np.array([0, 2]), "literals": np.array([1, 2])}
+    parts[name] = parts[name].astype(dtype)
+    with pytest.raises(
+        TypeError, match=f"`{name}` must hold integers that int64 can hold; got {np.dtype(dtype)}"
+    ):
+        Clauses.from_arrays(2, **parts, weight=np.ones(1, np.int64), hard=np.zeros(1, bool))

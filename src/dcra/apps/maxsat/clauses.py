@@ -181,7 +181,7 @@ def _integers(lists: Sequence[Sequence[int]]) -> Ints:
 
 def _in_order(ptr: Ints, literals: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     """Literals by variable without repetition, where clauses end, and which were kept: no tautologies."""
-    ptr, literals = _in_a_row(ptr), _in_a_row(literals)
+    ptr, literals = _in_a_row("ptr", ptr), _in_a_row("literals", literals)
     if not library.available():
         return _in_order_by_arrays(ptr, literals)
     from dcra._kernels.order import by_variable
@@ -189,9 +189,11 @@ def _in_order(ptr: Ints, literals: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]
     return by_variable(ptr, literals)
 
 
-def _in_a_row(numbers: Ints) -> Ints:
-    """As loops read them: 64 bits each, one after another; a TypeError for what is not whole."""
-    return np.require(numbers.astype(np.int64, casting="safe", copy=False), requirements=("C", "A"))
+def _in_a_row(name: str, numbers: Ints) -> Ints:
+    """As loops read them: 64 bits each, one after another."""
+    if not np.can_cast(numbers.dtype, np.int64):
+        raise TypeError(f"`{name}` must hold integers that int64 can hold; got {numbers.dtype}")
+    return np.require(numbers.astype(np.int64, copy=False), requirements=("C", "A"))
 
 
 def _in_order_by_arrays(ptr: Ints, literals: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
